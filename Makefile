@@ -1,0 +1,39 @@
+# `make bench` and `make test` do everything on a machine with Python 3.11+, git and make.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/ready
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.PHONY: bench test test-slow check format clean help
+.DEFAULT_GOAL := help
+
+help:  ## Show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: ebmbench needs Python 3.11 or newer; say PYTHON=python3.12 make …"; exit 2; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt torch torchvision
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+bench: $(READY)  ## Run the default suite and say where the report is
+	@$(BIN)/ebmbench run
+
+test: $(READY)  ## Run the tests (under 10 minutes on 2 cores)
+	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+
+test-slow: $(READY)  ## Run the long checks too
+	$(BIN)/python -m pytest -m 'slow or not slow'
+
+check: $(READY)  ## Lint, formatting and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)  ## Put the code in order
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## Empty work/ (checkpoints and finished runs that can be made again)
+	rm -rf work

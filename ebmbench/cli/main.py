@@ -1,0 +1,57 @@
+"""`ebmbench`: the commands, their help, and the exit codes: 0 done, 1 something failed, 2 the request was wrong, 130 stopped."""
+
+import argparse
+import sys
+from collections.abc import Callable
+
+from ebmbench.cli import clean, listing, report, run, stage, suite
+from ebmbench.core.errors import UserError
+
+EXAMPLES = """\
+examples:
+  ebmbench run                        train, judge and report what changed
+  ebmbench run --suite smoke          switch to a suite, then run it
+  ebmbench list                       methods, datasets and metrics with their papers
+  ebmbench train two_moons dsm        one cell, by hand
+  ebmbench report release 0.1.0       keep the current report for good
+
+exit codes: 0 done, 1 something failed, 2 the request or params.yaml is wrong, 130 stopped by Ctrl-C
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    whole = argparse.ArgumentParser(
+        prog="ebmbench",
+        description="Benchmark of training methods for energy-based models.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    whole.add_argument("--debug", action="store_true", help="show the traceback of an unexpected error")
+    commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for module in (run, listing, stage, report, suite, clean):
+        module.add(commands)
+    return whole
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run a command; the exit code."""
+    arguments = parser().parse_args(argv)
+    act: Callable[[argparse.Namespace], int] = arguments.act
+    try:
+        return act(arguments)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("stopped; run again to go on", file=sys.stderr)
+        return 130
+    except Exception as error:
+        if arguments.debug:
+            raise
+        print(f"error: {type(error).__name__}: {error} (--debug shows where)", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

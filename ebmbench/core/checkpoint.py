@@ -1,0 +1,44 @@
+"""Checkpoints: safetensors with the configuration in the header. No pickle, written whole or not at all."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from ebmbench.core.errors import UserError
+from ebmbench.core.files import replacing
+
+FORMAT = "1"
+
+
+def save(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
+    """Write tensors and a JSON header."""
+    metadata = {"format": FORMAT, "ebmbench": json.dumps(header, sort_keys=True, allow_nan=False)}
+    with replacing(path) as temporary:
+        save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, temporary, metadata)
+
+
+def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read tensors and header; anything that is not a whole checkpoint of this format is a `UserError`."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}
+    except (OSError, SafetensorError) as error:
+        raise UserError(f"{path}: not a whole safetensors file ({error})") from error
+    if metadata.get("format") != FORMAT or "ebmbench" not in metadata:
+        raise UserError(f"{path}: found format {metadata.get('format')!r}, allowed: {FORMAT!r}")
+    return tensors, json.loads(metadata["ebmbench"])
+
+
+def prefixed(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """`{"weight": …}` -> `{"model.weight": …}`."""
+    return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
+
+
+def section(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The inverse of `prefixed`: the tensors below a prefix, without it."""
+    return {name[len(prefix) + 1 :]: tensor for name, tensor in tensors.items() if name.startswith(f"{prefix}.")}

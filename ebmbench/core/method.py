@@ -1,0 +1,61 @@
+"""The contract of a training method.
+
+A method is one file `methods/<name>.py` that holds a pure objective (a function of the noise, so that a test can
+choose it) and a class `Method` that draws the noise, keeps its state in parameters and buffers, and calls the objective.
+Methods never import one another.
+"""
+
+from typing import Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+from torch import Tensor, nn
+
+from ebmbench.core.energy import Meter
+from ebmbench.core.facts import Facts
+from ebmbench.core.streams import Draw
+
+
+class Settings(BaseModel):
+    """What every method can be told in `params.yaml: methods.<name>`; a method adds its own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    model: str = Field("mlp", description="the energy network, a file in ebmbench/models")
+    learning_rate: float = Field(1e-3, gt=0, description="peak of the schedule")
+
+
+class Method(nn.Module):
+    """Base of all methods: settings, the data's facts, no further options."""
+
+    Settings: ClassVar[type[Settings]] = Settings
+
+    def __init__(self, settings: Any, facts: Facts) -> None:
+        super().__init__()
+        self.settings = settings
+        self.facts = facts
+
+    def initialise(self, draw: Draw) -> Self:
+        """Draw what the state starts from (chains, say) from named streams."""
+        return self
+
+    def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
+        """The loss of one batch, a scalar to be minimised."""
+        raise NotImplementedError
+
+    def health(self) -> dict[str, float]:
+        """What the history should show of the last batch beside the loss. Called only when a row is logged."""
+        return {}
+
+    def learned(self) -> dict[str, float]:
+        """Numbers that were learned beside the energy, by name."""
+        return {}
+
+    @classmethod
+    def skip(cls, settings: Any, facts: Facts) -> str | None:
+        """Why this method does not apply to this dataset, or None if it does."""
+        return None
+
+    @classmethod
+    def target(cls, settings: Any, density: Any, scale: float) -> Any:
+        """The density that the method's optimum has when the data have `density`."""
+        return density

@@ -1,0 +1,102 @@
+"""`params.yaml` as frozen, typed values. Sections whose form belongs to a method, model or sampler are checked by its own file."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from ebmbench.core.errors import UserError
+from ebmbench.core.registry import names
+from ebmbench.core.schema import check, known, read_yaml
+
+FILE = "params.yaml"
+# Names become folders and stage names: letters, digits and underscores cannot leave the project or split a stage's name.
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=60)]
+
+
+class Section(BaseModel):
+    """Frozen, strict about types, and without room for unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Benchmark(Section):
+    """What is compared."""
+
+    suite: Name
+    seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
+    datasets: list[Name] = Field(min_length=1)
+    methods: list[Name] = Field(min_length=1)
+    baselines: list[Name] = ["oracle", "gaussian"]
+    metrics: list[Name] = Field(min_length=1)
+
+
+class Training(Section):
+    """The protocol, the same for every method."""
+
+    budget: int = Field(8_000_000, ge=1, description="network passes per run, counted per event")
+    batch_size: int = Field(128, ge=1)
+    ema: float = Field(0.999, ge=0, lt=1, description="decay of the averaged weights, which are what is judged")
+    clip: float = Field(1.0, gt=0, description="largest norm of a parameter gradient")
+    rows: int = Field(200, ge=1, description="rows of history per run, evenly spaced over the budget")
+
+
+class Dataset(Section):
+    """Where data come from: a Python file (`density()` or `sample(count, generator)`) or a NumPy file."""
+
+    source: str = Field(pattern=r"^[^/\\~].*\.(py|npy|npz)$", description="a path inside the project")
+    function: str | None = Field(None, description="the function of a Python file; null: density, else sample")
+    train: int = Field(50_000, ge=2)
+    test: int = Field(10_000, ge=2)
+
+
+class Sampling(Section):
+    """How every trained energy is sampled for judgement."""
+
+    chains: int = Field(10_000, ge=1)
+    spread: float = Field(1.5, gt=0, description="chains start from noise this many data deviations wide")
+    sampler: dict[str, Any] = {}
+
+
+class Evaluation(Section):
+    """How metrics are computed."""
+
+    cells: int = Field(512, ge=16, description="quadrature cells per axis")
+    projections: int = Field(128, ge=1, description="directions of the sliced Wasserstein distance")
+    block: int = Field(1000, ge=2, description="samples per block of MMD²")
+
+
+class Params(Section):
+    """The whole file."""
+
+    benchmark: Benchmark
+    training: Training = Training()
+    models: dict[Name, dict[str, Any]] = {}
+    sampling: Sampling = Sampling()
+    evaluation: Evaluation = Evaluation()
+    datasets: dict[Name, Dataset]
+    methods: dict[Name, dict[str, Any]]
+
+
+def load_params(root: Path) -> Params:
+    """Read and check `params.yaml`: forms first, then that every name exists."""
+    params = check(Params, read_yaml(root / FILE), FILE)
+    _check_names(params)
+    return params
+
+
+def _check_names(params: Params) -> None:
+    benchmark = params.benchmark
+    for kind, chosen in [("methods", benchmark.methods), ("metrics", benchmark.metrics), ("baselines", benchmark.baselines)]:
+        for name in chosen:
+            known(name, names(kind), FILE, f"benchmark.{kind}")
+    for section, chosen in [("datasets", benchmark.datasets), ("methods", benchmark.methods)]:
+        for name in chosen:
+            known(name, getattr(params, section), FILE, f"benchmark.{section}")
+    for section in ("models", "methods"):
+        for name in getattr(params, section):
+            known(name, names(section), FILE, section)
+    for key in ("seeds", "datasets", "methods", "metrics", "baselines"):
+        values = getattr(benchmark, key)
+        for double in (value for value in values if values.count(value) > 1):
+            raise UserError(f"{FILE}: benchmark.{key}: found {double!r} twice, allowed: each value once")

@@ -1,0 +1,15 @@
+"""Two distant Gaussians of unequal weight, 0.2 N((−5, −5), I) + 0.8 N((5, 5), I): a method that sees only scores cannot weigh them."""
+
+import torch
+
+from ebmbench.data.densities.mixture import Mixture
+
+PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019, sec. 3.2"
+YEAR = 2019
+LICENCE = "CC0-1.0"
+
+
+def density() -> Mixture:
+    """The mixture."""
+    centres = torch.tensor([[-5.0, -5.0], [5.0, 5.0]])
+    return Mixture(centres, torch.tensor([0.2, 0.8]), deviation=1.0)

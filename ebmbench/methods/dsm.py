@@ -1,0 +1,51 @@
+"""Denoising score matching: the best guess of the noise in a noisy datum is the score of the noisy density.
+
+With x̃ = x + σε, ε ~ N(0, I), and s = −∇E:
+
+    L = mean ½‖s(x̃) + ε/σ‖².
+
+It equals explicit score matching to the density of x̃ plus a constant, so what is learned is the data *smoothed by σ*; evaluation
+compares with both. Vincent (2011); Amini 5.1; Xu (2022) A.1. Differs from the paper: the score is that of an energy network.
+"""
+
+from typing import Any
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from ebmbench.core import method
+from ebmbench.core.energy import Energy, Meter, score
+from ebmbench.core.streams import Draw
+
+PAPER = "Vincent, A Connection Between Score Matching and Denoising Autoencoders, Neural Computation 23(7), 2011"
+YEAR = 2011
+
+
+def denoising_score_matching(energy: Energy, x: Tensor, noise: Tensor, sigma: float) -> Tensor:
+    """The loss for data and standard normal noise, both `(B, *event)`; `sigma` in the data's units."""
+    s = score(energy, x + sigma * noise, create_graph=True)
+    return 0.5 * (s + noise / sigma).flatten(1).square().sum(1).mean()
+
+
+class Settings(method.Settings):
+    """`params.yaml: methods.dsm`."""
+
+    sigma: float = Field(0.1, gt=0, description="noise deviation in units of the data's scale")
+
+
+class Method(method.Method):
+    """Has no state of its own."""
+
+    Settings = Settings
+    settings: Settings
+
+    def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
+        """One batch with fresh noise."""
+        noise = torch.randn(x.shape, generator=draw("noise"), dtype=x.dtype)
+        return denoising_score_matching(energy, x, noise, self.settings.sigma * self.facts.scale)
+
+    @classmethod
+    def target(cls, settings: Settings, density: Any, scale: float) -> Any:
+        """The data's density smoothed by σ."""
+        return density.smoothed(settings.sigma * scale)

@@ -1,0 +1,92 @@
+"""What a metric sees: the model under judgement, held-out data, and the truth where it is known.
+
+A metric gives a `Value`. One that cannot be computed is a `Value` without number and with the reason; nothing is replaced.
+"""
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from ebmbench.core.energy import Energy
+from ebmbench.core.facts import Facts
+from ebmbench.core.params import Evaluation as Settings
+from ebmbench.data.densities.density import Density
+from ebmbench.metrics.quadrature import Quadrature, integrate
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number with its standard error, sample count and protocol; or no number, and why."""
+
+    value: float | None = None
+    error: float | None = None
+    n: int | None = None
+    protocol: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model under judgement: an energy in float64 and samples `(N, d)`, either of which may be missing."""
+
+    energy: Energy | None
+    samples: Tensor | None
+    target: Density | None = None
+    learned: dict[str, float] = field(default_factory=dict)
+
+
+class Unavailable(Exception):
+    """Raised inside a metric when what it needs is not there; becomes a `Value` with this reason."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One subject against one dataset. The quadrature is done once and shared by all metrics."""
+
+    subject: Subject
+    test: Tensor
+    density: Density | None
+    facts: Facts
+    settings: Settings
+
+    @cached_property
+    def grid(self) -> Quadrature:
+        """log q on a grid that holds the model's mass."""
+        if math.prod(self.facts.shape) != 2:
+            raise Unavailable(f"quadrature needs 2 dimensions, the data have {math.prod(self.facts.shape)}")
+        grid = integrate(self.energy, self.facts, self.settings.cells)
+        if not grid.held:
+            raise Unavailable(f"no grid holds the model's mass: a share of {grid.outside:.1e} lies outside the largest")
+        return grid
+
+    @cached_property
+    def log_truth(self) -> Tensor:
+        """log p of the data on the same grid."""
+        return self.truth.log_prob(self.grid.points)
+
+    @property
+    def energy(self) -> Energy:
+        """The subject's energy."""
+        if self.subject.energy is None:
+            raise Unavailable("there is no energy to evaluate")
+        return self.subject.energy
+
+    @property
+    def samples(self) -> Tensor:
+        """The subject's samples, all finite."""
+        if self.subject.samples is None:
+            raise Unavailable("there are no samples")
+        lost = int((~torch.isfinite(self.subject.samples.flatten(1)).all(1)).sum())
+        if lost:
+            raise Unavailable(f"{lost} of {len(self.subject.samples)} samples are not finite")
+        return self.subject.samples
+
+    @property
+    def truth(self) -> Density:
+        """The data's exact density."""
+        if self.density is None:
+            raise Unavailable("the data's density is not known")
+        return self.density

@@ -1,0 +1,29 @@
+"""Held-out log-likelihood, mean log q(x) over the test set, with log Z by quadrature."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from ebmbench.metrics.evaluation import Evaluation, Value
+
+PAPER = "Theis et al., A note on the evaluation of generative models, ICLR 2016"
+YEAR = 2016
+DIRECTION = "higher"
+
+
+def compute(e: Evaluation) -> Value:
+    """In nats per event, with the standard error of the mean over the test set."""
+    return mean_value(log_q(e), f"{len(e.test)} test events; log Z: {e.grid.protocol}")
+
+
+@torch.no_grad()
+def log_q(e: Evaluation) -> Tensor:
+    """log q of each test event."""
+    return -e.energy(e.test.double()) - e.grid.log_z
+
+
+def mean_value(values: Tensor, protocol: str) -> Value:
+    """A mean with its standard error."""
+    error = float(values.std()) / math.sqrt(len(values))
+    return Value(float(values.mean()), error=error, n=len(values), protocol=protocol)

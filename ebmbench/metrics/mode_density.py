@@ -1,0 +1,14 @@
+"""Error of the modes' weights in the model's density, ½ Σ |w − p|, by quadrature."""
+
+from ebmbench.metrics import modes
+from ebmbench.metrics.evaluation import Evaluation, Value
+
+PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, 2019, sec. 3.2.2"
+YEAR = 2019
+DIRECTION = "lower"
+
+
+def compute(e: Evaluation) -> Value:
+    """What the energy says, whatever a sampler makes of it."""
+    found = modes.weights(e.grid.points, e.grid.log_q.exp(), e.truth.centres)
+    return Value(modes.error(found, modes.true_weights(e)), n=len(e.grid.points), protocol=e.grid.protocol)

@@ -1,0 +1,18 @@
+"""Error of the modes' weights among the model's samples, ½ Σ |w − p|; has a floor, see the oracle's row."""
+
+import torch
+
+from ebmbench.metrics import modes
+from ebmbench.metrics.evaluation import Evaluation, Value
+
+PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, 2019, sec. 3.2.2"
+YEAR = 2019
+DIRECTION = "lower"
+
+
+def compute(e: Evaluation) -> Value:
+    """What the sampler finds, which may differ from what the energy says."""
+    samples = e.samples.double()
+    found = modes.weights(samples, torch.ones(len(samples), dtype=torch.float64), e.truth.centres)
+    value = modes.error(found, modes.true_weights(e))
+    return Value(value, n=len(samples), protocol=f"{len(samples)} samples, nearest of {len(found)} centres")

@@ -1,0 +1,27 @@
+"""Weights of the modes: every point belongs to the nearest of the data's mode centres.
+
+The reference weights are the data's own masses of the same regions (by quadrature), so the error of the truth is zero even where
+the components of a mixture overlap. The error of weights w against p is ½ Σ |w − p|.
+"""
+
+import torch
+from torch import Tensor
+
+from ebmbench.metrics.evaluation import Evaluation
+
+
+def weights(points: Tensor, mass: Tensor, centres: Tensor) -> Tensor:
+    """Mass `(M,)` nearest to each centre, as shares of one."""
+    nearest = torch.cat([torch.cdist(chunk, centres).argmin(1) for chunk in points.split(65_536)])
+    total = torch.zeros(len(centres), dtype=torch.float64).index_add_(0, nearest, mass)
+    return total / total.sum()
+
+
+def true_weights(e: Evaluation) -> Tensor:
+    """The data's masses of the regions."""
+    return weights(e.grid.points, e.log_truth.exp(), e.truth.centres)
+
+
+def error(found: Tensor, true: Tensor) -> float:
+    """½ Σ |w − p|."""
+    return 0.5 * float((found - true).abs().sum())

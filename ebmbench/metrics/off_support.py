@@ -1,0 +1,16 @@
+"""Mass off the support: the model's probability of the region where p < 10⁻³ · max p, by quadrature."""
+
+import math
+
+from ebmbench.metrics.evaluation import Evaluation, Value
+
+PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, 2019, sec. 3.2 (slow mixing; measure is ours)"
+YEAR = 2019
+DIRECTION = "lower"
+THRESHOLD = 1e-3
+
+
+def compute(e: Evaluation) -> Value:
+    """Shows what a small score error hides: mass in places where there are no data to measure it at."""
+    off = e.log_truth < e.log_truth.max() + math.log(THRESHOLD)
+    return Value(e.grid.integral(e.grid.log_q[off].exp()), n=len(off), protocol=e.grid.protocol)

@@ -1,0 +1,13 @@
+"""Reverse Kullback-Leibler divergence, KL(q‖p) = ∫ q (log q − log p), by quadrature."""
+
+from ebmbench.metrics.evaluation import Evaluation, Value
+
+PAPER = "Kullback & Leibler, On Information and Sufficiency, 1951"
+YEAR = 1951
+DIRECTION = "lower"
+
+
+def compute(e: Evaluation) -> Value:
+    """In nats; punishes a model that puts mass where there are no data, and steeply: log p is quadratic in the distance."""
+    q = e.grid.log_q.exp()
+    return Value(e.grid.integral(q * (e.grid.log_q - e.log_truth)), n=len(q), protocol=e.grid.protocol)

@@ -1,0 +1,13 @@
+"""Total variation distance, ½ ∫ |p − q|, by quadrature: the largest difference in the probability of any event."""
+
+from ebmbench.metrics.evaluation import Evaluation, Value
+
+PAPER = "Gibbs & Su, On Choosing and Bounding Probability Metrics, 2002"
+YEAR = 2002
+DIRECTION = "lower"
+
+
+def compute(e: Evaluation) -> Value:
+    """Between 0 and 1."""
+    difference = (e.log_truth.exp() - e.grid.log_q.exp()).abs()
+    return Value(0.5 * e.grid.integral(difference), n=len(difference), protocol=e.grid.protocol)

@@ -1,0 +1,1 @@
+"""Energy networks: one file each, with a class `Model`."""

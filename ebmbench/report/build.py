@@ -1,0 +1,68 @@
+"""Build the report of a suite: collect, draw, write, and only then put it in place.
+
+Everything is written into a new folder beside the old report, which is exchanged at the end, so that no
+reader ever sees half a report and a build that fails leaves the old one as it was.
+"""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ebmbench.report.figures.cost import cost
+from ebmbench.report.figures.densities import densities
+from ebmbench.report.figures.health import health
+from ebmbench.report.figures.samples import samples
+from ebmbench.report.frame import collect
+from ebmbench.report.groups import datasets
+from ebmbench.report.markdown import Images, assemble
+from ebmbench.report.provenance import provenance
+from ebmbench.report.results import write_results
+from ebmbench.report.theme import themed
+
+
+def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
+    """Write `report.md`, `results.csv` and `figures/` into `out` (default `reports/<suite>/latest/`)."""
+    out = out or root / "reports" / str(params["benchmark"]["suite"]) / "latest"
+    fresh = _empty(out.with_name(f".{out.name}.new"))
+    frame = collect(root, params)
+    write_results(frame, fresh / "results.csv")
+    text = assemble(frame, params, draw(root, frame, fresh / "figures"), provenance(root))
+    (fresh / "report.md").write_text(text, encoding="utf-8", newline="\n")
+    exchange(fresh, out)
+    return out
+
+
+def draw(root: Path, frame: pd.DataFrame, folder: Path) -> Images:
+    """All figures that the results allow."""
+    images = Images()
+    with themed():
+        for dataset in datasets(frame):
+            for drawing, images_of in (
+                (densities, images.densities),
+                (samples, images.samples),
+                (health, images.health),
+            ):
+                image = drawing(root, frame, dataset, folder)
+                images_of.extend([image] if image else [])
+        image = cost(frame, folder)
+        images.cost.extend([image] if image else [])
+    return images
+
+
+def exchange(fresh: Path, out: Path) -> None:
+    """Put `fresh` in the place of `out` by renaming."""
+    old = out.with_name(f".{out.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if out.exists():
+        out.rename(old)
+    fresh.rename(out)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _empty(folder: Path) -> Path:
+    """A new, empty folder in place of what an interrupted build may have left."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder

@@ -1,0 +1,54 @@
+"""What did not work, with reasons: a failure is a result and is shown like one."""
+
+import pandas as pd
+
+from ebmbench.report.frame import variant
+from ebmbench.report.tables import markdown_table, title
+
+CELLS = ("failed", "stale")
+
+
+def failure_table(frame: pd.DataFrame) -> str:
+    """Cells without valid numbers and runs that diverged or were skipped; `None.` if all went well."""
+    bad = frame[frame["status"] != "ok"].drop_duplicates(["dataset", "method", "label"])
+    rows = [
+        [
+            f"`{one.dataset}`",
+            title(variant(one.method, one.settings)),
+            _which(one.seed),
+            one.status,
+            one.reason,
+        ]
+        for one in bad.itertuples()
+    ]
+    return markdown_table(["dataset", "method", "run", "what", "reason"], rows, left=5) if rows else "None."
+
+
+def missing_table(frame: pd.DataFrame) -> str:
+    """Values that good runs could not give, by reason; empty if there are none."""
+    gaps = frame[(frame["status"] == "ok") & (frame["metric"] != "") & frame["value"].isna()]
+    rows = []
+    for (metric, reason), part in gaps.groupby(["metric", "reason"], sort=False):
+        methods = ", ".join(dict.fromkeys(title(name) for name in _names(part)))
+        sets = ", ".join(f"`{name}`" for name in dict.fromkeys(part["dataset"]))
+        rows.append([f"`{metric}`", methods, sets, str(reason) or "no reason given"])
+    return markdown_table(["metric", "methods", "datasets", "reason"], rows, left=4) if rows else ""
+
+
+def tally(frame: pd.DataFrame) -> dict[str, int]:
+    """How many trained runs ended how, and how many cells have no valid numbers."""
+    bad_cells = frame["status"].isin(CELLS)
+    runs = frame[~bad_cells & frame["steps"].notna()].drop_duplicates(["dataset", "method", "label"])
+    counts = runs["status"].value_counts()
+    found = {status: int(counts.get(status, 0)) for status in ("ok", "diverged", "skipped")}
+    return found | {status: int((frame["status"] == status).sum()) for status in CELLS}
+
+
+def _names(rows: pd.DataFrame) -> list[str]:
+    return [
+        variant(method, settings) for method, settings in zip(rows["method"], rows["settings"], strict=True)
+    ]
+
+
+def _which(seed: object) -> str:
+    return "all" if pd.isna(seed) else f"seed {seed}"

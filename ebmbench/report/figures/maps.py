@@ -1,0 +1,147 @@
+"""What the maps of a dataset show: one panel for each method, of its median run.
+
+The run is the one with the median KL of its seeds (the lower middle one of an even number): a typical result,
+neither the best nor the worst. Without a known density it is the first run that ended well.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from ebmbench.report.cells import BASELINES
+from ebmbench.report.groups import is_baseline, variants
+from ebmbench.report.statistics import verdict
+from ebmbench.report.theme import WIDTH
+
+Array = NDArray[np.float64]
+Window = tuple[tuple[float, float], tuple[float, float]]
+ACROSS = 5
+SUPPORT = 1e-3  # of the largest density; METHODS.md counts the mass outside as off the support
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One method's median run; `arrays` may lack the model, the samples or the truth."""
+
+    name: str
+    note: str
+    label: str = ""
+    arrays: Mapping[str, Array] = field(default_factory=dict)
+
+    @property
+    def density(self) -> Array | None:
+        """The learned density, row by row of y."""
+        return self.arrays.get(f"model:{self.label}")
+
+    @property
+    def samples(self) -> Array | None:
+        """Points, shape (n, 2)."""
+        return self.arrays.get(f"samples:{self.label}")
+
+
+def panels(root: Path, frame: pd.DataFrame, dataset: str) -> list[Panel]:
+    """A panel for each method on the dataset; empty if no cell has maps (data not two-dimensional)."""
+    found = [
+        _panel(root, dataset, name, rows)
+        for name, rows in variants(frame, dataset).items()
+        if name != BASELINES
+    ]
+    return found if any("x" in one.arrays for one in found) else []
+
+
+def median_run(rows: pd.DataFrame) -> tuple[str, float | None]:
+    """Label and KL of the median run of one method; an empty label if none ended well."""
+    ok = rows[rows["status"] == "ok"]
+    scored = ok[(ok["metric"] == "kl") & ok["value"].notna()].sort_values(["value", "seed"])
+    if len(scored):
+        row = scored.iloc[(len(scored) - 1) // 2]
+        return str(row["label"]), float(row["value"])
+    return (str(ok["label"].iloc[0]), None) if len(ok) else ("", None)
+
+
+def truth_of(found: list[Panel]) -> Panel | None:
+    """The panel whose arrays hold the density of the data, if it is known."""
+    return next((one for one in found if "truth" in one.arrays), None)
+
+
+def limits(found: list[Panel]) -> Window:
+    """The square to show: the data's support and a half of its size around, as far as all grids reach."""
+    reach = [_reach(found, name) for name in ("x", "y")]
+    truth = truth_of(found)
+    wanted = reach if truth is None else [_support(truth, "x", 0), _support(truth, "y", 1)]
+    size = max(high - low for low, high in wanted) * (1.0 if truth is None else 1.5)
+    x, y = (_around(sum(one) / 2, size, ends) for one, ends in zip(wanted, reach, strict=True))
+    return x, y
+
+
+def grid(count: int) -> tuple[Figure, list[Axes]]:
+    """Square panels in rows of at most `ACROSS`; the places left over stay empty."""
+    across = min(ACROSS, count)
+    down = math.ceil(count / across)
+    size = WIDTH / ACROSS
+    figure = Figure(figsize=(size * across, (size + 0.35) * down), layout="constrained")
+    axes = figure.subplots(down, across, squeeze=False)
+    for axis in axes.flat[count:]:
+        axis.set_axis_off()
+    return figure, list(axes.flat[:count])
+
+
+def frame_panel(axis: Axes, title: str, window: Window) -> None:
+    """Equal scales, the shared window, no ticks: the shapes matter, not the coordinates."""
+    axis.set(xlim=window[0], ylim=window[1], aspect="equal", xticks=[], yticks=[])
+    axis.set_title(title, linespacing=1.3)
+
+
+def outline(axis: Axes, truth: Panel | None) -> None:
+    """The edge of the data's support, where their density is known."""
+    if truth is not None:
+        p = truth.arrays["truth"]
+        axis.contour(
+            truth.arrays["x"],
+            truth.arrays["y"],
+            p,
+            levels=[SUPPORT * p.max()],
+            colors="#777777",
+            linewidths=0.5,
+        )
+
+
+def _panel(root: Path, dataset: str, name: str, rows: pd.DataFrame) -> Panel:
+    label, kl = median_run(rows)
+    method = str(rows["method"].iloc[0])
+    if not label:
+        return Panel(name, verdict(rows))
+    folder = BASELINES if is_baseline(method) else method
+    file = root / "runs" / str(rows["suite"].iloc[0]) / dataset / folder / "density.npz"
+    seed = label.rpartition("seed=")[2]
+    note = f"KL {kl:.3g}, seed {seed}" if kl is not None else f"seed {seed}"
+    return Panel(name, note, label, _arrays(file))
+
+
+def _arrays(file: Path) -> dict[str, Array]:
+    if not file.is_file():
+        return {}
+    with np.load(file, allow_pickle=False) as stored:
+        return {name: np.asarray(stored[name], dtype=np.float64) for name in stored.files}
+
+
+def _reach(found: list[Panel], name: str) -> tuple[float, float]:
+    grids = [one.arrays[name] for one in found if name in one.arrays]
+    return max(float(one.min()) for one in grids), min(float(one.max()) for one in grids)
+
+
+def _support(truth: Panel, name: str, axis: int) -> tuple[float, float]:
+    p = truth.arrays["truth"]
+    inside = truth.arrays[name][(p > SUPPORT * p.max()).any(axis=axis)]
+    return float(inside.min()), float(inside.max())
+
+
+def _around(centre: float, size: float, ends: tuple[float, float]) -> tuple[float, float]:
+    return max(ends[0], centre - size / 2), min(ends[1], centre + size / 2)

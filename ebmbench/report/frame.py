@@ -1,0 +1,103 @@
+"""All cells of a suite in one tidy frame: the rows of every run, its steps and its cost.
+
+The order never depends on the file system: datasets and methods as `params.yaml` lists them (baselines
+first), then swept settings by number, then seeds, then the metrics as the evaluation wrote them.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ebmbench.core import registry
+from ebmbench.report.cells import BASELINES, Cell, read_baselines, read_cell, read_json
+from ebmbench.report.results import Row, typed
+
+STAGES = ("train", "sample", "evaluate")
+
+
+def collect(root: Path, params: dict[str, Any]) -> pd.DataFrame:
+    """The frame of `results.csv` for the suite that `params` describes."""
+    benchmark = params["benchmark"]
+    suite = str(benchmark["suite"])
+    rows: list[Row] = []
+    for dataset in benchmark["datasets"]:
+        rows += _baseline_rows(root, suite, dataset)
+        for method in benchmark["methods"]:
+            rows += _method_rows(root, suite, dataset, method)
+    return typed(rows)
+
+
+def variant(method: str, settings: str) -> str:
+    """The name of a row in tables and figures: the method, with its swept settings."""
+    return f"{method} {settings}".strip()
+
+
+def baselines() -> list[str]:
+    """Baselines in the order of the tables: the floor first."""
+    return sorted(registry.names("baselines"), key=lambda name: (name != "oracle", name))
+
+
+def _method_rows(root: Path, suite: str, dataset: str, method: str) -> list[Row]:
+    cell = read_cell(root, suite, dataset, method)
+    place = {"suite": suite, "dataset": dataset, "method": method}
+    if cell.state != "ok":
+        return [place | {"status": cell.state, "reason": cell.reason}]
+    folder = root / "runs" / suite / dataset / method
+    rows = cell.rows + [place | run for run in _silent_runs(cell)]
+    steps = {label: str(run.get("step", "")) for label, run in cell.runs.items()}
+    costs = {stage: read_json(folder / "cost" / f"{stage}.json") for stage in STAGES}
+    return _ordered([row | {"steps": steps[row["label"]]} | _cost(costs, row["label"]) for row in rows])
+
+
+def _baseline_rows(root: Path, suite: str, dataset: str) -> list[Row]:
+    cell = read_baselines(root, suite, dataset)
+    if cell.state != "ok":
+        place = {"suite": suite, "dataset": dataset, "method": BASELINES}
+        return [place | {"status": cell.state, "reason": cell.reason}]
+    costs = {"evaluate": read_json(root / "runs" / suite / dataset / BASELINES / "cost.json")}
+    return _ordered([row | _cost(costs, row["label"]) for row in cell.rows])
+
+
+def _silent_runs(cell: Cell) -> list[Row]:
+    """A row for each run that was never evaluated (skipped), so that it is counted and explained."""
+    evaluated = {row["label"] for row in cell.rows}
+    keys = ("seed", "digest", "status", "reason")
+    return [
+        {"label": label, "settings": _settings(run)} | {key: _text(run.get(key)) for key in keys}
+        for label, run in cell.runs.items()
+        if label not in evaluated
+    ]
+
+
+def _settings(run: dict[str, Any]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in (run.get("settings") or {}).items())
+
+
+def _cost(costs: dict[str, dict[str, Any]], label: str) -> Row:
+    """Seconds of each stage of a run, and the largest peak memory of them."""
+    found = {stage: cost[label] for stage, cost in costs.items() if label in cost}
+    seconds = {f"seconds_{stage}": _text(one.get("seconds")) for stage, one in found.items()}
+    peaks = [float(one["peak_memory_mb"]) for one in found.values() if one.get("peak_memory_mb") is not None]
+    return seconds | {"peak_memory_mb": _text(max(peaks, default=None))}
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _ordered(rows: list[Row]) -> list[Row]:
+    """Baselines, then settings by number (5 before 10), then seeds; metrics stay as they came."""
+    first = {name: place for place, name in enumerate(baselines())}
+
+    def key(row: Row) -> tuple[Any, ...]:
+        return (first.get(row["method"], len(first)), natural(row["settings"]), natural(row["seed"]))
+
+    return sorted(rows, key=key)
+
+
+def natural(text: str) -> list[tuple[int, float, str]]:
+    """A sort key in which the numbers inside a text count as numbers."""
+    parts = re.split(r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)", text)
+    return [(0, float(part), "") if place % 2 else (1, 0.0, part) for place, part in enumerate(parts)]

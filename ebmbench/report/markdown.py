@@ -1,0 +1,88 @@
+"""The text of `report.md`: sections in order, each made elsewhere. It is written to read well on GitHub."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from ebmbench.report.catalogue import method_lines, metric_lines, papers
+from ebmbench.report.costs import cost_table
+from ebmbench.report.failures import failure_table, missing_table
+from ebmbench.report.figures.image import Image
+from ebmbench.report.groups import datasets, metrics
+from ebmbench.report.prose import TOGETHER, abstract, statistic
+from ebmbench.report.tables import full_table, main_table, markdown_table
+
+NO_MAPS = "No maps: nothing two-dimensional has been evaluated."
+COST = (
+    "The budget is counted in network passes and equal for all methods by protocol; steps and evaluations "
+    "say how a method spends it. Seconds and memory depend on the machine and on what else it did; "
+    "they are for information only, and nothing was stopped or chosen by them. Entries are medians "
+    "over the runs that ended well."
+)
+
+
+@dataclass
+class Images:
+    """The figures of a report by section."""
+
+    densities: list[Image] = field(default_factory=list)
+    samples: list[Image] = field(default_factory=list)
+    health: list[Image] = field(default_factory=list)
+    cost: list[Image] = field(default_factory=list)
+
+
+def assemble(frame: pd.DataFrame, params: dict[str, Any], images: Images, facts: dict[str, str]) -> str:
+    """The whole report."""
+    sections = {
+        "Main table": main_table(frame),
+        "How to read it": _reading(frame, params),
+        "Densities": _gallery(images.densities, NO_MAPS),
+        "Samples": _gallery(images.samples, NO_MAPS),
+        "Training health": _gallery(images.health, "No histories yet."),
+        "Cost against quality": "\n\n".join(
+            [_gallery(images.cost, "No run has both a KL and a cost."), COST, cost_table(frame)]
+        ),
+        "Full results": _full(frame),
+        "Failures and skipped": _failures(frame),
+        "Provenance": _provenance(facts),
+        "Papers": "\n".join(papers(frame)) or "None.",
+    }
+    title = f"# ebmbench: suite `{params['benchmark']['suite']}`\n\n{abstract(frame, params)}"
+    return "\n\n".join([title, *(f"## {name}\n\n{text}" for name, text in sections.items())]) + "\n"
+
+
+def _reading(frame: pd.DataFrame, params: dict[str, Any]) -> str:
+    parts = [statistic(params), TOGETHER]
+    for kind, lines in (("Metrics", metric_lines(frame, metrics(frame))), ("Methods", method_lines(frame))):
+        parts += [f"{kind}:\n\n" + "\n".join(lines)] if lines else []
+    return "\n\n".join(parts)
+
+
+def _gallery(images: list[Image], otherwise: str) -> str:
+    return "\n\n".join(image.markdown() for image in images) or otherwise
+
+
+def _full(frame: pd.DataFrame) -> str:
+    """All metrics of each dataset, folded; the values of each run are in the CSV."""
+    intro = "Every value of every run is in [results.csv](results.csv)."
+    folded = [
+        f"<details>\n<summary>{dataset}</summary>\n\n{full_table(frame, dataset)}\n\n</details>"
+        for dataset in datasets(frame)
+    ]
+    return "\n\n".join([intro, *folded])
+
+
+def _failures(frame: pd.DataFrame) -> str:
+    missing = missing_table(frame)
+    return failure_table(frame) + (
+        f"\n\nValues that good runs could not give:\n\n{missing}" if missing else ""
+    )
+
+
+def _provenance(facts: dict[str, str]) -> str:
+    """The facts, and the commands that make the numbers again."""
+    shown = [[name, value] for name, value in facts.items() if name != "rebuild"]
+    own = "# or, in an environment of your own (pip install -e .):\ndvc repro"
+    commands = f"```sh\n{facts['rebuild']}\n{own}\n```"
+    return f"{markdown_table(['what', 'value'], shown, left=2)}\n\nTo rebuild:\n\n{commands}"

@@ -1,0 +1,109 @@
+"""The sentences of the report: what was compared, what came out of it, how to read the numbers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from ebmbench.report.catalogue import method_names
+from ebmbench.report.costs import budgets
+from ebmbench.report.failures import tally
+from ebmbench.report.groups import datasets
+from ebmbench.report.numbers import count
+from ebmbench.report.tables import best_of
+
+STATISTIC = (
+    "The unit is the seed. An entry is the mean over the seeds with the 95 % interval of Student's t around "
+    "it (mean ± half width). **Bold** marks the best mean and every method that ties with it: methods are "
+    "compared seed by seed, and they tie if the 95 % t interval of the paired difference contains zero. A "
+    "method takes part only if each of its runs gave a value, for a mean over survivors flatters whoever "
+    "diverged. With few seeds the intervals are wide and ties are many: a tie says that these runs cannot "
+    "tell two methods apart, not that they are equal."
+)
+ONE_SEED = (
+    "There is only one seed: entries are single values without an interval, no difference can be told from "
+    "chance, and nothing is printed in bold."
+)
+TOGETHER = (
+    "Read **KL, Fisher and off-support together**. The Fisher divergence compares scores where the data are; "
+    "a model can have nearly the right score there and still put most of its mass where there are no data, "
+    "or weigh the modes wrongly. KL and the off-support mass see that. *oracle* is the floor of each metric "
+    "(the true density judged like a model, with fresh data as its samples), *gaussian* knows the data's "
+    "mean and covariance only; neither competes. – means that there is no value; the reason is "
+    "[below](#failures-and-skipped)."
+)
+
+
+def abstract(frame: pd.DataFrame, params: dict[str, Any]) -> str:
+    """One paragraph: what was compared, how it ended, who leads."""
+    benchmark = params["benchmark"]
+    methods, sets, seeds = benchmark["methods"], benchmark["datasets"], benchmark["seeds"]
+    compared = (
+        f"This report compares {plural(len(methods), 'method')} of training an energy-based model "
+        f"({names(methods)}) on {plural(len(sets), 'dataset')} ({names(sets)}), with "
+        f"{plural(len(seeds), 'seed')} ({', '.join(map(str, seeds))}) for each."
+    )
+    return " ".join(part for part in (compared, _budget(frame), _ending(frame), _leaders(frame)) if part)
+
+
+def statistic(params: dict[str, Any]) -> str:
+    """How the numbers of a table are made, said once."""
+    return ONE_SEED if len(params["benchmark"]["seeds"]) < 2 else STATISTIC
+
+
+def plural(number: int, noun: str) -> str:
+    """`1 seed`, `3 seeds`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def names(items: Sequence[str]) -> str:
+    """`a`, `b` and `c`, as code."""
+    marked = [f"`{item}`" for item in items]
+    return (
+        marked[0] if len(marked) == 1 else f"{', '.join(marked[:-1])} and {marked[-1]}" if marked else "none"
+    )
+
+
+def _budget(frame: pd.DataFrame) -> str:
+    low, high = budgets(frame)
+    if low is None or high is None:
+        return ""
+    # The last step of a run may overshoot the budget a little.
+    if high <= 1.02 * low:
+        return f"Every run had the same budget, {count(low)} network passes, whatever the time it took."
+    return f"Runs took between {count(low)} and {count(high)} network passes."
+
+
+def _ending(frame: pd.DataFrame) -> str:
+    ends = tally(frame)
+    total = ends["ok"] + ends["diverged"] + ends["skipped"]
+    if not total:
+        return "No run has been evaluated yet."
+    bad = [f"{ends[what]} {what}" for what in ("diverged", "skipped") if ends[what]]
+    runs = f"Of {plural(total, 'run')}, {ends['ok']} ended well" + (
+        f" and {' and '.join(bad)}." if bad else "."
+    )
+    cells = ends["failed"] + ends["stale"]
+    if not cells:
+        return runs
+    have = "has" if cells == 1 else "have"
+    why = "[for reasons given below](#failures-and-skipped)"
+    return f"{runs} {plural(cells, 'cell')} {have} no valid numbers, {why}."
+
+
+def _leaders(frame: pd.DataFrame) -> str:
+    """Who is best or ties with the best by KL, and on how many datasets."""
+    sets = datasets(frame)
+    winners = {dataset: best_of(frame, dataset, "kl") for dataset in sets}
+    decided = [dataset for dataset in sets if winners[dataset]]
+    if not decided:
+        return ""
+    wins = {
+        method: sum(any(name.split(" ")[0] == method for name in winners[dataset]) for dataset in decided)
+        for method in method_names(frame)
+    }
+    ranked = sorted((name for name in wins if wins[name]), key=lambda name: -wins[name])
+    first, *rest = [f"`{name}`" for name in ranked]
+    others = "".join(f", {name} on {wins[name.strip('`')]}" for name in rest)
+    on = plural(wins[ranked[0]], "dataset")
+    return f"By KL, {first} is best or tied with the best on {on}{others}."

@@ -1,0 +1,92 @@
+"""Where the numbers come from: code, data, parameters, programs, machine, and the command that makes them
+again.
+
+The report's own files cannot be part of what they prove: changes below `reports/` and in `dvc.lock` do not
+make the working tree dirty, and the lock is hashed without its `report` entry, which holds the hash of the
+report itself.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+from importlib import metadata
+from pathlib import Path
+
+from ebmbench.core.schema import read_yaml
+
+PACKAGES = ("torch", "numpy", "pandas", "dvc", "prefect")
+UNKNOWN = "unknown"
+
+
+def provenance(root: Path) -> dict[str, str]:
+    """Facts in the order of the report."""
+    commit = _git(root, "rev-parse", "HEAD")
+    return {
+        "commit": _commit(root, commit),
+        "dvc.lock without `report`": lock_hash(root / "dvc.lock"),
+        "params.yaml": _sha256((root / "params.yaml").read_bytes())
+        if (root / "params.yaml").is_file()
+        else UNKNOWN,
+        "Python": platform.python_version(),
+        **{name: _version(name) for name in PACKAGES},
+        "system": f"{platform.system()} {platform.release()}, {platform.machine()}",
+        "processor": _processor(),
+        "cores": str(os.cpu_count() or UNKNOWN),
+        "memory": _memory(),
+        "rebuild": f"git checkout {commit or '<commit>'} && make bench",
+    }
+
+
+def lock_hash(file: Path) -> str:
+    """Hash of what `dvc.lock` says of all stages but `report`, whatever their order in the file."""
+    if not file.is_file():
+        return "no dvc.lock"
+    stages = {
+        name: stage for name, stage in (read_yaml(file).get("stages") or {}).items() if name != "report"
+    }
+    return _sha256(json.dumps(stages, sort_keys=True).encode())
+
+
+def _commit(root: Path, commit: str) -> str:
+    if not commit:
+        return "none (not a Git checkout)"
+    changed = _git(root, "status", "--porcelain", "--", ".", ":(exclude)reports", ":(exclude)dvc.lock")
+    return f"{commit} (with uncommitted changes)" if changed else commit
+
+
+def _git(root: Path, *arguments: str) -> str:
+    """What Git answers, or nothing where there is no Git or no repository."""
+    try:
+        answer = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return answer.stdout.strip() if answer.returncode == 0 else ""
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _processor() -> str:
+    """The model's name; only Linux needs a file for it."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8", errors="replace").splitlines() if info.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or UNKNOWN
+
+
+def _memory() -> str:
+    """Physical memory in GiB, where the system says."""
+    names = getattr(os, "sysconf_names", {})
+    if not {"SC_PAGE_SIZE", "SC_PHYS_PAGES"} <= names.keys():
+        return UNKNOWN
+    return f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f} GiB"
+
+
+def _sha256(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"

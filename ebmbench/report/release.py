@@ -1,0 +1,28 @@
+"""Release a report: a copy of `latest/` under a version, outside DVC, never changed again."""
+
+import re
+import shutil
+from pathlib import Path
+
+from ebmbench.core.errors import UserError
+
+VERSION = re.compile(r"v?\d+(\.\d+){0,3}([.-]?(a|b|rc|post)\d+)?")
+
+
+def release(root: Path, suite: str, version: str) -> Path:
+    """Copy `reports/<suite>/latest/` to `reports/<suite>/<version>/` and return that folder."""
+    if not VERSION.fullmatch(version):
+        raise UserError(f"version: found '{version}', allowed: numbers with points, as 0.1.0, 2026.11 or v1")
+    latest = root / "reports" / suite / "latest"
+    target = latest.with_name(version)
+    if not (latest / "report.md").is_file():
+        raise UserError(f"{latest}: no report to release; `ebmbench run` writes it")
+    if target.exists():
+        raise UserError(
+            f"{target}: exists already; a released report is never changed, choose another version"
+        )
+    copy = latest.with_name(f".{version}.new")
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(latest, copy)
+    copy.rename(target)
+    return target

@@ -1,0 +1,99 @@
+"""Statistics over seeds: means, intervals, and which methods tie with the best.
+
+A seed is the unit of observation. For n values the mean is printed with the 95 % interval of Student's t,
+`mean ± t(0.975, n−1) · s/√n`. Methods are compared seed by seed: with differences dᵢ = xᵢ − bestᵢ over the
+seeds that both have, a method ties with the best if the 95 % t interval of d contains zero, or if no interval
+can be computed. A method competes only if every one of its runs gave a value: the mean over surviving runs
+flatters whoever diverged.
+
+The paired comparison and declared ties follow Agarwal et al. (2021), "Deep reinforcement learning at the edge
+of the statistical precipice"; the interval is Student's because three to five seeds are too few for a
+bootstrap.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One method on one dataset in one metric: its values by seed, and how many runs there were."""
+
+    values: dict[int, float]
+    runs: int
+    direction: str
+
+    @property
+    def mean(self) -> float | None:
+        """The mean over seeds."""
+        return float(np.mean(list(self.values.values()))) if self.values else None
+
+    @property
+    def half(self) -> float | None:
+        """Half the width of the interval of the mean."""
+        return half_width(list(self.values.values()))
+
+    @property
+    def complete(self) -> bool:
+        """Every run gave a value."""
+        return 0 < self.runs == len(self.values)
+
+
+def half_width(values: list[float]) -> float | None:
+    """Half the width of the 95 % t interval of the mean; None below two values or if one is infinite."""
+    if len(values) < 2 or not np.all(np.isfinite(values)):
+        return None
+    quantile = float(stats.t.ppf(0.5 + LEVEL / 2, len(values) - 1))
+    return quantile * float(np.std(values, ddof=1)) / math.sqrt(len(values))
+
+
+def summarise(rows: pd.DataFrame, metric: str) -> Summary:
+    """The summary of `metric` over the rows of one method (with settings) on one dataset."""
+    chosen = rows[(rows["metric"] == metric) & rows["value"].notna() & (rows["status"] == "ok")]
+    values = {int(seed): float(value) for seed, value in zip(chosen["seed"], chosen["value"], strict=True)}
+    directions = rows.loc[rows["metric"] == metric, "direction"]
+    return Summary(values, rows["label"].nunique(), str(directions.iloc[0]) if len(directions) else "")
+
+
+def best(summaries: dict[str, Summary]) -> str | None:
+    """The name with the best mean among those that compete; None without a direction or competitors."""
+    means = {name: one.mean for name, one in summaries.items() if one.complete and one.mean is not None}
+    directions = {summaries[name].direction for name in means}
+    if not means or directions not in ({"lower"}, {"higher"}):
+        return None
+    sign = 1.0 if directions == {"lower"} else -1.0
+    return min(means, key=lambda name: sign * (means[name] or 0.0))
+
+
+def tied(one: Summary, winner: Summary) -> bool:
+    """Whether the paired 95 % t interval of `one − winner` contains zero, or cannot be computed."""
+    common = sorted(one.values.keys() & winner.values.keys())
+    differences = [one.values[seed] - winner.values[seed] for seed in common]
+    half = half_width(differences)
+    return half is None or abs(float(np.mean(differences))) <= half
+
+
+def leaders(summaries: dict[str, Summary]) -> set[str]:
+    """The best and all that tie with it; nobody if one seed is all there is, for then all would tie."""
+    winner = best(summaries)
+    if winner is None or summaries[winner].half is None:
+        return set()
+    return {name for name, one in summaries.items() if one.complete and tied(one, summaries[winner])}
+
+
+def verdict(rows: pd.DataFrame) -> str:
+    """How the runs of one method ended: `3/3 ok`, `2 of 3 diverged`, `failed`."""
+    if len(rows) and rows["status"].isin(["failed", "stale"]).all():
+        return str(rows["status"].iloc[0])
+    ends = rows.drop_duplicates("label")["status"]
+    total, ok = len(ends), int((ends == "ok").sum())
+    if ok == total:
+        return f"{ok}/{total} ok"
+    counts = ends[ends != "ok"].value_counts().sort_index()
+    return ", ".join(f"{count} of {total} {status}" for status, count in counts.items())

@@ -1,0 +1,79 @@
+"""Markdown tables of results: the main table, and everything about one dataset.
+
+Methods that tie with the best are bold (see `statistics`). Baselines stand first, in italics, and do not
+compete: the oracle is the floor of each metric, the Gaussian a reference.
+"""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from ebmbench.report.groups import MAIN, datasets, direction, heading, is_baseline, metrics, variants
+from ebmbench.report.numbers import decimals, spread
+from ebmbench.report.statistics import Summary, leaders, summarise, verdict
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """A table whose first `left` columns are aligned left, the others right."""
+    rule = [":---" if place < left else "---:" for place in range(len(header))]
+    lines = ["| " + " | ".join(_escape(cell) for cell in row) + " |" for row in (header, rule, *rows)]
+    return "\n".join(lines)
+
+
+def main_table(frame: pd.DataFrame) -> str:
+    """Every method on every dataset in the main metrics, grouped by dataset."""
+    columns = {metric: _column(frame, metric) for metric in MAIN}
+    rows = []
+    for dataset in datasets(frame):
+        for place, (name, part) in enumerate(variants(frame, dataset).items()):
+            cells = [columns[metric][dataset, name] for metric in MAIN]
+            rows.append([f"`{dataset}`" if place == 0 else "", title(name), *cells, verdict(part)])
+    header = ["dataset", "method", *(heading(metric, direction(frame, metric)) for metric in MAIN), "runs"]
+    return markdown_table(header, rows, left=2)
+
+
+def full_table(frame: pd.DataFrame, dataset: str) -> str:
+    """All metrics of one dataset, one a row, one column for each method."""
+    part = frame[frame["dataset"] == dataset]
+    names = list(variants(part, dataset))
+    rows = []
+    for metric in metrics(part):
+        column = _column(part, metric)
+        rows.append([heading(metric, direction(part, metric)), *(column[dataset, name] for name in names)])
+    rows.append(["runs", *(verdict(rows_of) for rows_of in variants(part, dataset).values())])
+    return markdown_table(["metric", *(title(name) for name in names)], rows)
+
+
+def title(name: str) -> str:
+    """How a method is written in a table."""
+    return f"*{name.lstrip('_')}*" if is_baseline(name) else name
+
+
+def best_of(frame: pd.DataFrame, dataset: str, metric: str) -> set[str]:
+    """The methods that are best or tie with the best on a dataset."""
+    return leaders(_competitors(_summaries(frame, dataset, metric)))
+
+
+def _column(frame: pd.DataFrame, metric: str) -> dict[tuple[str, str], str]:
+    """The text of a metric for each dataset and method, with one number of decimals for all."""
+    found = {dataset: _summaries(frame, dataset, metric) for dataset in datasets(frame)}
+    places = decimals(one.mean for part in found.values() for one in part.values())
+    texts = {}
+    for dataset, part in found.items():
+        bold = leaders(_competitors(part))
+        for name, one in part.items():
+            text = spread(one.mean, one.half, places)
+            texts[dataset, name] = f"**{text}**" if name in bold else text
+    return texts
+
+
+def _summaries(frame: pd.DataFrame, dataset: str, metric: str) -> dict[str, Summary]:
+    return {name: summarise(rows, metric) for name, rows in variants(frame, dataset).items()}
+
+
+def _competitors(summaries: dict[str, Summary]) -> dict[str, Summary]:
+    return {name: one for name, one in summaries.items() if not is_baseline(name)}
+
+
+def _escape(text: str) -> str:
+    return " ".join(text.split("\n")).replace("|", "\\|")

@@ -1,0 +1,123 @@
+"""One visual language for all figures: white ground, quiet axes, a colour for each method that never changes.
+
+A method's colour is a hash of its name, so adding a method recolours no other. The palette is Paul Tol's
+*muted* scheme (safe for the colour-blind, of different lightness, so that it survives a grey printer),
+widened by some of his *vibrant* colours. Densities use seaborn's `mako`, which is perceptually uniform,
+reversed so that no mass is white.
+
+Figures are byte-identical for the same data: SVG identifiers have a fixed salt, text is drawn as paths, and
+no date or program name is written.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import seaborn as sns
+from matplotlib.axis import Axis
+from matplotlib.colors import Colormap, LinearSegmentedColormap, to_rgb
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from PIL import Image
+
+from ebmbench.report.groups import is_baseline
+
+# Tol's muted colours (cyan from the vibrant ones: the muted cyan is too pale for points), then vibrant ones.
+PALETTE = (
+    "#332288",
+    "#CC6677",
+    "#44AA99",
+    "#999933",
+    "#AA4499",
+    "#33BBEE",
+    "#117733",
+    "#882255",
+    "#EE7733",
+    "#0077BB",
+    "#CC3311",
+    "#665500",
+)
+# The first salt that gives the seven methods of the benchmark different muted colours, and mle, nce and dsm
+# the three most distant of them.
+SALT = 34518
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "8")
+INK, FAINT, EMPTY = "#333333", "#B0B0B0", "#F2F2F2"
+WIDTH = 10.0  # inches; shown at the width of a page on GitHub
+DOTS = 120  # per inch, in PNG
+MARGIN = 0.08  # inches around a figure
+STYLE = {
+    "axes.edgecolor": "#888888",
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.6,
+    "axes.titlesize": 9,
+    "axes.labelsize": 9,
+    "figure.facecolor": "white",
+    "font.family": "DejaVu Sans",  # ships with matplotlib: the same glyphs everywhere
+    "font.size": 9,
+    "grid.color": "#E6E6E6",
+    "grid.linewidth": 0.6,
+    "legend.fontsize": 8.5,
+    "legend.frameon": False,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "ebmbench",
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+}
+
+
+def colour(name: str) -> str:
+    """The colour of a method (settings do not count); baselines are grey."""
+    method = name.split(" ")[0]
+    if is_baseline(method):
+        return FAINT if method == "oracle" else "#777777"
+    return PALETTE[int(hashlib.sha256(f"{SALT}:{method}".encode()).hexdigest(), 16) % len(PALETTE)]
+
+
+def density_colours() -> Colormap:
+    """White for no mass, dark for much."""
+    mako = [to_rgb(tuple(shade)) for shade in sns.color_palette("mako_r", 95)]
+    # mako ends at a lightness of 95 of 100; five more steps of 95 lead on to white at the same pace.
+    pale = np.linspace(to_rgb("white"), mako[0], 5, endpoint=False)
+    return LinearSegmentedColormap.from_list("density", [*map(tuple, pale), *mako])
+
+
+@contextmanager
+def themed() -> Iterator[None]:
+    """Set the theme for the figures made inside, and nothing outside."""
+    with matplotlib.rc_context():
+        sns.set_theme(context="paper", style="whitegrid", rc=STYLE)
+        yield
+
+
+def plain_ticks(axis: Axis, low: float, high: float) -> None:
+    """Plain numbers on a logarithmic axis: 1, 2, 5, 10 within three decades, powers of ten beyond."""
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 1e3 * low else (1.0,)))
+    axis.set_major_formatter(FuncFormatter(_plain))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def save(figure: Figure, file: Path) -> Path:
+    """Write a figure without any trace of when and by what it was made."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if file.suffix == ".svg":
+        figure.savefig(file, metadata={"Date": None, "Creator": None})
+        return file
+    drawn = BytesIO()
+    figure.savefig(drawn, dpi=DOTS, format="png", bbox_inches="tight", pad_inches=MARGIN)
+    # 256 colours are enough for one colour map and its labels, and a third of the bytes.
+    image = Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    image.save(file, optimize=True)
+    return file
+
+
+def _plain(value: float, place: int) -> str:
+    return (
+        f"{value / 1000:g}k" if 1000 <= value < 1e6 else f"{value / 1e6:g}M" if value >= 1e6 else f"{value:g}"
+    )

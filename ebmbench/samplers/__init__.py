@@ -1,0 +1,1 @@
+"""Samplers: pure functions `(energy, x, generator, …) -> Chain`, one file each."""

@@ -1,0 +1,35 @@
+"""The contract of a sampler: settings that can be read from `params.yaml`, and what a run gives back."""
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+from torch import Generator, Tensor
+
+from ebmbench.core.energy import Energy
+
+
+@dataclass(frozen=True)
+class Chain:
+    """End points `(B, *event)` without gradient, and diagnostics by name (scalar tensors, read only when logged)."""
+
+    x: Tensor
+    diagnostics: dict[str, Tensor] = field(default_factory=dict)
+
+
+class SamplerSettings(BaseModel):
+    """What every gradient sampler needs. Lengths are in units of the data's scale, so that one value serves all data."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    kind: Any
+    steps: int = Field(10, ge=1)
+    step_size: float = Field(0.0025, gt=0, description="η in units of the data's variance")
+
+    def scaled(self, scale: float) -> Self:
+        """The same settings in the data's own units."""
+        return self.model_copy(update={"step_size": self.step_size * scale**2})
+
+    def run(self, energy: Energy, x: Tensor, generator: Generator) -> Chain:
+        """Move the chains from `x` with these settings, which are in the data's own units."""
+        raise NotImplementedError

@@ -1,0 +1,49 @@
+"""Unadjusted Langevin dynamics: x ← x − ½·η·∇E(x) + τ·ε, with ε ~ N(0, I).
+
+τ = √η is the valid sampler: its stationary density tends to exp(−E)/Z as η → 0. Any other τ samples at temperature τ²/η; a tiny τ is
+the short-run sampler of image EBMs (Nijkamp et al. 2019). Diagnostics: the mean gradient norm along the chain, and at its end.
+"""
+
+import math
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Generator, Tensor
+
+from ebmbench.core.energy import Energy, score
+from ebmbench.samplers.chain import Chain, SamplerSettings
+
+PAPER = "Welling & Teh, Bayesian Learning via Stochastic Gradient Langevin Dynamics, ICML 2011"
+YEAR = 2011
+
+
+class Settings(SamplerSettings):
+    """`{kind: langevin, …}` wherever `params.yaml` names a sampler."""
+
+    kind: Literal["langevin"] = "langevin"
+    noise_std: float | None = Field(None, ge=0, description="τ in units of the data's deviation; null: √η, the valid sampler")
+
+    def scaled(self, scale: float) -> "Settings":
+        """The same settings in the data's own units."""
+        noise = None if self.noise_std is None else self.noise_std * scale
+        return self.model_copy(update={"step_size": self.step_size * scale**2, "noise_std": noise})
+
+    def run(self, energy: Energy, x: Tensor, generator: Generator) -> Chain:
+        """Sample with these settings."""
+        noise_std = math.sqrt(self.step_size) if self.noise_std is None else self.noise_std
+        return langevin(energy, x, self.steps, self.step_size, noise_std, generator)
+
+
+def langevin(
+    energy: Energy, x: Tensor, steps: int, step_size: float, noise_std: float, generator: Generator
+) -> Chain:
+    """Move all chains from `x` (which is left alone) by `steps` steps."""
+    norm = total = torch.zeros(())
+    for _ in range(steps):
+        s = score(energy, x)
+        norm = s.flatten(1).norm(dim=1).mean()
+        total = total + norm
+        noise = torch.randn(x.shape, generator=generator, dtype=x.dtype)
+        x = x + 0.5 * step_size * s + noise_std * noise
+    return Chain(x.detach(), {"gradient_norm": total / steps, "last_gradient_norm": norm})

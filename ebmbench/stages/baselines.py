@@ -1,0 +1,85 @@
+"""baselines@<dataset>: judge the oracle, the Gaussian and whatever else nobody trained, as ordinary rows."""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from ebmbench.core.code import code_hash
+from ebmbench.core.facts import load_facts
+from ebmbench.core.files import read_json, write_json
+from ebmbench.core.params import Params, load_params
+from ebmbench.core.registry import load
+from ebmbench.core.store import Store, digest
+from ebmbench.core.streams import stream
+from ebmbench.data.loading import open_density
+from ebmbench.metrics.evaluation import Evaluation
+from ebmbench.stages.judgement import collect, judge, leave
+from ebmbench.stages.shell import run_stage
+
+
+def judge_baselines(root: Path, dataset: str) -> None:
+    """All baselines with all seeds; a seed draws other samples."""
+    params = load_params(root)
+    store, done = Store(root / "work"), {}
+    for name in params.benchmark.baselines:
+        for seed in params.benchmark.seeds:
+            baseline = Baseline(root, dataset, params, name, seed)
+            done[baseline.label] = store.obtain(baseline.digest(), baseline.make)
+    folder = root / "runs" / params.benchmark.suite / dataset / "_baselines"
+    density = open_density(dataset, params.datasets[dataset], root)
+    collect(folder, {"suite": params.benchmark.suite, "dataset": dataset}, done, load_facts(root / "data" / dataset), density)
+    write_json(folder / "cost.json", {label: read_json(run / "cost.json") for label, run in done.items()})
+
+
+class Baseline:
+    """One baseline with one seed."""
+
+    def __init__(self, root: Path, dataset: str, params: Params, name: str, seed: int) -> None:
+        self.data, self.root, self.dataset = root / "data" / dataset, root, dataset
+        self.params, self.name, self.seed = params, name, seed
+        self.label = f"{name}/seed={seed}"
+
+    def digest(self) -> str:
+        """Names the judgement by data, truth, metrics and code."""
+        metrics = self.params.benchmark.metrics
+        modules = ["ebmbench.stages.baselines", f"ebmbench.baselines.{self.name}"]
+        modules += [f"ebmbench.metrics.{name}" for name in metrics]
+        inputs = {
+            "label": self.label,
+            "data": read_json(self.data / "facts.json"),
+            "source": read_json(self.data / "source.json"),
+            "metrics": metrics,
+            "settings": self.params.evaluation.model_dump(),
+            "count": self.params.sampling.chains,
+            "code": code_hash(modules),
+        }
+        return digest(inputs)
+
+    def make(self, _: Path, result: Path) -> None:
+        """Judge it into a folder."""
+        clock = time.perf_counter()
+        facts = load_facts(self.data)
+        train, test = (torch.from_numpy(np.load(self.data / f"{split}.npy")) for split in ("train", "test"))
+        density = open_density(self.dataset, self.params.datasets[self.dataset], self.root)
+        generator = stream(self.seed, "baseline", self.name, self.dataset)
+        subject = load("baselines", self.name).subject(density, train, facts, self.params.sampling.chains, generator)
+        evaluation = Evaluation(subject, test, density, facts, self.params.evaluation)
+        run = {"method": self.name, "settings": "", "seed": self.seed, "label": self.label}
+        run |= {"digest": self.digest(), "status": "ok", "reason": ""}
+        leave(result, run, judge(evaluation, self.params.benchmark.metrics), evaluation, clock)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """`python -m ebmbench.stages.baselines DATASET`."""
+    parser = argparse.ArgumentParser(prog="ebmbench baselines", description=__doc__)
+    parser.add_argument("dataset")
+    dataset = parser.parse_args(argv).dataset
+    return run_stage(f"baselines@{dataset}", lambda root: judge_baselines(root, dataset))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

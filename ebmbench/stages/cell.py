@@ -1,0 +1,75 @@
+"""A cell is (dataset, method): where its files are, and the arguments that name it on the command line."""
+
+import argparse
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ebmbench.core.files import read_json, replace_folder
+from ebmbench.core.params import FILE, Params
+from ebmbench.core.schema import known
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Folders of one cell of one suite."""
+
+    root: Path
+    suite: str
+    dataset: str
+    method: str
+    fresh: bool = False
+
+    @property
+    def folder(self) -> Path:
+        """`runs/<suite>/<dataset>/<method>`."""
+        return self.root / "runs" / self.suite / self.dataset / self.method
+
+    @property
+    def data(self) -> Path:
+        """`data/<dataset>`."""
+        return self.root / "data" / self.dataset
+
+    @property
+    def work(self) -> Path:
+        """`work`, shared by all cells."""
+        return self.root / "work"
+
+    def runs(self) -> dict[str, dict[str, Any]]:
+        """The status of every trained run by label."""
+        found = (read_json(path) for path in sorted((self.folder / "train").rglob("status.json")))
+        return {status["label"]: status for status in found}
+
+
+@contextmanager
+def materialising(target: Path) -> Iterator[Path]:
+    """A folder to fill, which takes the place of `target` when the block succeeds."""
+    part = target.with_name(f".{target.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    yield part
+    replace_folder(part, target)
+
+
+def cell_parser(prog: str, description: str | None) -> argparse.ArgumentParser:
+    """DATASET METHOD [--fresh]."""
+    parser = argparse.ArgumentParser(
+        prog=f"ebmbench {prog}",
+        description=description,
+        epilog=f"example: ebmbench {prog} two_moons dsm",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("dataset", help="a dataset of params.yaml")
+    parser.add_argument("method", help="a method of params.yaml")
+    parser.add_argument("--fresh", action="store_true", help="make everything anew, even what work/ still has")
+    return parser
+
+
+def open_cell(root: Path, params: Params, arguments: argparse.Namespace) -> Cell:
+    """The cell that the arguments name, if the parameters know it."""
+    known(arguments.dataset, params.datasets, FILE, "datasets")
+    known(arguments.method, params.methods, FILE, "methods")
+    return Cell(root, params.benchmark.suite, arguments.dataset, arguments.method, arguments.fresh)

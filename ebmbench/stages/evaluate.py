@@ -1,0 +1,114 @@
+"""evaluate@<dataset>-<method>: judge every run of a cell by the chosen metrics.
+
+Counts of model evaluations stand among the metrics: they are the same on every machine. Seconds are not, and go to `cost/`.
+"""
+
+import hashlib
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ebmbench.core.code import code_hash
+from ebmbench.core.facts import load_facts
+from ebmbench.core.files import read_json, write_json
+from ebmbench.core.params import Params, load_params
+from ebmbench.core.registry import load as load_module
+from ebmbench.core.store import Store, digest
+from ebmbench.data.densities.density import Density
+from ebmbench.data.loading import open_density
+from ebmbench.metrics.evaluation import Evaluation, Subject, Value
+from ebmbench.stages.cell import Cell, cell_parser, open_cell
+from ebmbench.stages.judgement import Values, collect, judge, leave
+from ebmbench.stages.shell import run_stage
+from ebmbench.training.trained import load
+
+COUNTS = ("energy_evaluations", "input_gradients", "parameter_gradients", "passes")
+
+
+def evaluate_cell(cell: Cell, params: Params) -> None:
+    """Make or find the judgement of every run, then write the cell's files."""
+    density = open_density(cell.dataset, params.datasets[cell.dataset], cell.root)
+    store = Store(cell.work, cell.fresh)
+    runs = {label: Run(cell, params, density, status) for label, status in cell.runs().items()}
+    done = {label: store.obtain(run.digest(), run.make) for label, run in runs.items()}
+    shared = {"suite": cell.suite, "dataset": cell.dataset, "method": cell.method}
+    collect(cell.folder, shared, done, load_facts(cell.data), density)
+    write_json(cell.folder / "cost" / "evaluate.json", {label: read_json(run / "cost.json") for label, run in done.items()})
+
+
+@dataclass(frozen=True)
+class Run:
+    """One trained run to be judged."""
+
+    cell: Cell
+    params: Params
+    density: Density | None
+    status: dict[str, Any]
+
+    def digest(self) -> str:
+        """Names the judgement by the run, its samples, the metrics, the truth, and the code."""
+        metrics = self.params.benchmark.metrics
+        modules = ["ebmbench.stages.evaluate", *(f"ebmbench.metrics.{name}" for name in metrics)]
+        samples = self._samples_file
+        inputs = {
+            "run": self.status["digest"],
+            "samples": hashlib.sha256(samples.read_bytes()).hexdigest() if samples.exists() else None,
+            "source": read_json(self.cell.data / "source.json"),
+            "metrics": metrics,
+            "settings": self.params.evaluation.model_dump(),
+            "code": code_hash(modules),
+        }
+        return digest(inputs)
+
+    def make(self, _: Path, result: Path) -> None:
+        """Judge the run into a folder; one that diverged or was skipped gets rows without numbers, and the reason."""
+        clock = time.perf_counter()
+        status = self.status
+        swept = ", ".join(f"{key}={value}" for key, value in status["settings"].items())
+        run = {key: status[key] for key in ("label", "digest", "status", "seed")}
+        run |= {"settings": swept, "reason": status["reason"] or ""}
+        counts = {name: Value(status.get(name), n=1, protocol="training") for name in COUNTS if name in status}
+        if status["status"] != "ok":
+            values: Values = {name: Value(reason=run["reason"]) for name in self.params.benchmark.metrics}
+            return leave(result, run, values | counts, None, clock)
+        evaluation = self._evaluation()
+        leave(result, run, judge(evaluation, self.params.benchmark.metrics) | counts, evaluation, clock)
+
+    def _evaluation(self) -> Evaluation:
+        trained = load(self.cell.folder / "train" / self.status["label"]).double()
+        method = load_module("methods", self.cell.method)
+        settings = method.Settings(**trained.header["settings"])
+        target = method.Method.target(settings, self.density, trained.facts.scale) if self.density else None
+        samples = _tensor(self._samples_file) if self._samples_file.exists() else None
+        subject = Subject(trained.energy, samples, target, self.status["learned"])
+        test = _tensor(self.cell.data / "test.npy")
+        return Evaluation(subject, test, self.density, trained.facts, self.params.evaluation)
+
+    @property
+    def _samples_file(self) -> Path:
+        return self.cell.folder / "sample" / self.status["label"] / "long_run.npy"
+
+
+def _tensor(path: Path) -> Tensor:
+    return torch.from_numpy(np.load(path, allow_pickle=False))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """`python -m ebmbench.stages.evaluate DATASET METHOD`."""
+    arguments = cell_parser("evaluate", __doc__).parse_args(argv)
+
+    def work(root: Path) -> None:
+        params = load_params(root)
+        evaluate_cell(open_cell(root, params, arguments), params)
+
+    return run_stage(f"evaluate@{arguments.dataset}-{arguments.method}", work)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+"""From `params.yaml` to the runs of a cell: the grid of swept settings times the seeds, each checked by its method's own schema."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ebmbench.core.facts import Facts
+from ebmbench.core.method import Settings
+from ebmbench.core.params import FILE, Params
+from ebmbench.core.registry import load, names
+from ebmbench.core.schema import check, known
+from ebmbench.training.job import Job, grid
+
+
+def cell_jobs(params: Params, method: str, facts: Facts) -> Iterator[Job]:
+    """Every run of a cell."""
+    for settings, model, swept in cell_settings(params, method):
+        for seed in params.benchmark.seeds:
+            yield Job(method, settings, swept, seed, params.training, model, facts)
+
+
+def cell_settings(params: Params, method: str) -> Iterator[tuple[Settings, Any, dict[str, Any]]]:
+    """The method's settings, its network's settings, and the swept values, for every combination."""
+    for section, swept in grid(params.methods[method]):
+        key = f"methods.{method}"
+        settings = check(load("methods", method).Settings, section, FILE, key)
+        known(settings.model, names("models"), FILE, f"{key}.model")
+        model = check(load("models", settings.model).Settings, params.models.get(settings.model, {}), FILE, f"models.{settings.model}")
+        yield settings, model, swept

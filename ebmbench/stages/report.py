@@ -1,0 +1,26 @@
+"""report: write `reports/<suite>/latest/` from the suite's finished cells."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from ebmbench.core.params import FILE, load_params
+from ebmbench.core.schema import read_yaml
+from ebmbench.report.build import build
+from ebmbench.stages.shell import run_stage
+
+
+def report(root: Path) -> None:
+    """Build it from checked parameters; cells that failed are named in it."""
+    load_params(root)
+    print(build(root, read_yaml(root / FILE)))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """`python -m ebmbench.stages.report`."""
+    argparse.ArgumentParser(prog="ebmbench report", description=__doc__).parse_args(argv)
+    return run_stage("report", report)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

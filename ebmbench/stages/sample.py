@@ -1,0 +1,73 @@
+"""sample@<dataset>-<method>: run the same sampler, from noise, on every trained energy of a cell.
+
+These are *long-run* samples: many steps of a valid sampler, so they show what the energy says, not what training chains remember.
+"""
+
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ebmbench.core.code import code_hash
+from ebmbench.core.files import read_json, replacing, write_json
+from ebmbench.core.params import FILE, Sampling, load_params
+from ebmbench.core.store import Store, digest
+from ebmbench.samplers.choice import parse
+from ebmbench.stages.cell import Cell, cell_parser, materialising, open_cell
+from ebmbench.stages.shell import run_stage
+from ebmbench.training.run import peak_memory
+from ebmbench.training.trained import load
+
+
+def sample_cell(cell: Cell, sampling: Sampling) -> None:
+    """Make or find the samples of every run, then materialise the cell's output whole."""
+    store = Store(cell.work, cell.fresh)
+    done = {label: _obtain(store, cell, status, sampling) for label, status in cell.runs().items()}
+    with materialising(cell.folder / "sample") as folder:
+        for label, run in done.items():
+            shutil.copytree(run, folder / label, ignore=shutil.ignore_patterns("cost.json"))
+    write_json(cell.folder / "cost" / "sample.json", {label: read_json(run / "cost.json") for label, run in done.items()})
+
+
+def sampling_digest(status: dict[str, Any], sampling: Sampling) -> str:
+    """Names the samples by the run they come from and how they are drawn."""
+    modules = ["ebmbench.stages.sample", f"ebmbench.samplers.{sampling.sampler.get('kind')}"]
+    return digest({"run": status["digest"], "sampling": sampling.model_dump(), "code": code_hash(modules)})
+
+
+def _obtain(store: Store, cell: Cell, status: dict[str, Any], sampling: Sampling) -> Path:
+    key = sampling_digest(status, sampling)
+    run = cell.folder / "train" / status["label"]
+    return store.obtain(key, lambda _, result: draw_samples(run, status, sampling, result))
+
+
+def draw_samples(run: Path, status: dict[str, Any], sampling: Sampling, result: Path) -> None:
+    """Fill a folder with `long_run.npy` and `diagnostics.json`; a run that is not ok has neither."""
+    clock = time.perf_counter()
+    sampler = parse(sampling.sampler, FILE, "sampling")
+    if status["status"] == "ok":
+        chain = load(run).sample(sampling.chains, status["seed"], sampler, sampling.spread)
+        with replacing(result / "long_run.npy") as temporary, temporary.open("wb") as file:
+            np.save(file, chain.x.numpy(), allow_pickle=False)
+        values = {name: value.item() for name, value in chain.diagnostics.items()}
+        write_json(result / "diagnostics.json", {k: v if np.isfinite(v) else str(v) for k, v in values.items()})
+    cost = {"seconds": round(time.perf_counter() - clock, 3), "peak_memory_mb": peak_memory()}
+    write_json(result / "cost.json", cost)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """`python -m ebmbench.stages.sample DATASET METHOD`."""
+    arguments = cell_parser("sample", __doc__).parse_args(argv)
+
+    def work(root: Path) -> None:
+        params = load_params(root)
+        sample_cell(open_cell(root, params, arguments), params.sampling)
+
+    return run_stage(f"sample@{arguments.dataset}-{arguments.method}", work)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+"""The shell around every stage: one thread, one owner of a cell, no orphan, no stale input, no hidden failure.
+
+- One torch thread: several processes of one thread beat one process of several.
+- The cell's lock (in `work/`, released by the system when the process ends) keeps two trainings out of one folder.
+- The stage asks to die with its parent: `kill -9` of `dvc` would otherwise leave it running.
+- Inputs are compared at start and end (`declared.py`).
+- A crash leaves its reason in `work/failures/` for the report, and a non-zero exit code for DVC.
+"""
+
+import ctypes
+import fcntl
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ebmbench.core.errors import UserError
+from ebmbench.core.files import write_json
+from ebmbench.stages.declared import compare, snapshot
+
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+
+
+def run_stage(stage: str, work: Callable[[Path], None]) -> int:
+    """Run `work(root)` as the stage of that name in the current folder; the exit code."""
+    root = Path.cwd()
+    try:
+        _die_with_parent()
+        _one_thread()
+        with _owning(root, stage), _failures(root, stage):
+            before = snapshot(root, stage)
+            work(root)
+            compare(stage, before, snapshot(root, stage))
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"{stage}: stopped; the next run goes on from here", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _one_thread() -> None:
+    # Sums over another number of threads round differently: one is also what makes results the same everywhere.
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+
+
+def _die_with_parent() -> None:
+    if sys.platform == "linux":
+        parent = os.getppid()
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it died in between
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+@contextmanager
+def _owning(root: Path, stage: str) -> Iterator[None]:
+    path = root / "work" / "locks" / f"{_safe(stage)}.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise UserError(f"{stage}: another process is running this stage here; wait for it or stop it") from error
+        yield
+
+
+@contextmanager
+def _failures(root: Path, stage: str) -> Iterator[None]:
+    path = root / "work" / "failures" / f"{_safe(stage)}.json"
+    try:
+        yield
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:500]
+        write_json(path, {"stage": stage, "reason": reason})
+        raise
+    path.unlink(missing_ok=True)
+
+
+def _safe(stage: str) -> str:
+    return stage.replace("@", "_").replace("/", "_")

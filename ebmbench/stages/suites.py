@@ -1,0 +1,73 @@
+"""Suites: `suites/<name>.yaml` laid over `suites/defaults.yaml`, written whole into `params.yaml`.
+
+What is written holds only the datasets and methods that the suite compares, so `params.yaml` says all that will run and nothing else.
+Edits of `params.yaml` are the user's; they are not dropped without being asked to.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from ebmbench.core.errors import UserError, nearest
+from ebmbench.core.files import replacing
+from ebmbench.core.params import FILE
+from ebmbench.core.schema import read_yaml
+
+
+def available(root: Path) -> dict[str, str]:
+    """The suites by name, with the comment that each begins with."""
+    files = sorted(file for file in (root / "suites").glob("*.yaml") if file.stem != "defaults")
+    return {file.stem: file.read_text(encoding="utf-8").splitlines()[0].lstrip("# ") for file in files}
+
+
+def use(root: Path, name: str, force: bool = False) -> None:
+    """Write a suite into `params.yaml`; refuse if that would drop the user's edits."""
+    chosen = _resolved(root, name)
+    if not force and (root / FILE).is_file() and (edits := local_edits(root)):
+        raise UserError(f"{FILE}: found edits that no suite has ({', '.join(edits)}); keep them in a suite of your own, or --force")
+    with replacing(root / FILE) as temporary:
+        _yaml().dump(chosen, temporary)
+
+
+def local_edits(root: Path) -> list[str]:
+    """Keys of `params.yaml` that differ from the suite it names."""
+    current = read_yaml(root / FILE)
+    suite = current.get("benchmark", {}).get("suite")
+    if suite not in available(root):
+        return [f"benchmark.suite: {suite}"]
+    return sorted(_differences(current, _resolved(root, suite)))
+
+
+def _resolved(root: Path, name: str) -> Any:
+    if name not in available(root):
+        raise UserError(f"suites/: found '{name}', {nearest(name, available(root))}")
+    whole = _yaml().load((root / "suites" / "defaults.yaml").read_text(encoding="utf-8"))
+    _lay_over(whole, read_yaml(root / "suites" / f"{name}.yaml"))
+    for section in ("datasets", "methods"):
+        for key in [key for key in whole[section] if key not in whole["benchmark"][section]]:
+            del whole[section][key]
+    whole.yaml_set_start_comment(f"Suite '{name}', written by `ebmbench suite use {name}`. Edit freely: DVC runs again what an edit concerns.\n")
+    return whole
+
+
+def _lay_over(base: Any, overlay: dict[str, Any]) -> None:
+    """Mappings are merged, anything else is replaced."""
+    for key, value in overlay.items():
+        if isinstance(value, dict) and isinstance(base.get(key), dict):
+            _lay_over(base[key], value)
+        else:
+            base[key] = value
+
+
+def _differences(a: Any, b: Any, key: str = "") -> list[str]:
+    if isinstance(a, dict) and isinstance(b, dict):
+        names = [*a, *(name for name in b if name not in a)]
+        return [found for name in names for found in _differences(a.get(name), b.get(name), f"{key}.{name}".lstrip("."))]
+    return [] if a == b else [key]
+
+
+def _yaml() -> YAML:
+    yaml = YAML()
+    yaml.width = 130
+    return yaml

@@ -1,0 +1,57 @@
+"""train@<dataset>-<method>: train every run of a cell (settings × seeds), reusing and resuming what `work/` holds."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ebmbench.core.facts import load_facts
+from ebmbench.core.files import read_json, write_json, write_text
+from ebmbench.core.params import load_params
+from ebmbench.core.store import Store
+from ebmbench.stages.cell import Cell, cell_parser, materialising, open_cell
+from ebmbench.stages.jobs import cell_jobs
+from ebmbench.stages.shell import run_stage
+from ebmbench.training.job import Job
+from ebmbench.training.run import train
+
+
+def train_cell(cell: Cell) -> None:
+    """Make or find every run, then materialise the cell's output whole."""
+    data = torch.from_numpy(np.load(cell.data / "train.npy", allow_pickle=False))
+    store = Store(cell.work, cell.fresh)
+    done = {}
+    for job in cell_jobs(load_params(cell.root), cell.method, load_facts(cell.data)):
+        done[job.label] = _obtain(store, job, data)
+    with materialising(cell.folder / "train") as folder:
+        for label, run in done.items():
+            (folder / label).mkdir(parents=True)
+            for file in run.glob("[ms]*.*"):  # model.safetensors and status.json
+                shutil.copyfile(file, folder / label / file.name)
+    _join_histories(cell.folder / "history.csv", [run / "history.csv" for run in done.values()])
+    costs = {label: read_json(run / "cost.json") for label, run in done.items()}
+    write_json(cell.folder / "cost" / "train.json", costs)
+
+
+def _obtain(store: Store, job: Job, data: Tensor) -> Path:
+    return store.obtain(job.digest(), lambda workshop, result: train(job, data, workshop, result))
+
+
+def _join_histories(path: Path, histories: list[Path]) -> None:
+    """All runs of a cell log the same columns, so their files join below one heading."""
+    texts = [history.read_text(encoding="utf-8").splitlines(keepends=True) for history in histories]
+    write_text(path, "".join(texts[0][:1] + [line for text in texts for line in text[1:]]))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """`python -m ebmbench.stages.train DATASET METHOD`."""
+    arguments = cell_parser("train", __doc__).parse_args(argv)
+    stage = f"train@{arguments.dataset}-{arguments.method}"
+    return run_stage(stage, lambda root: train_cell(open_cell(root, load_params(root), arguments)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

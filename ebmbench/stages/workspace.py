@@ -1,0 +1,59 @@
+"""Making the workspace ready for a run: parameters checked to the last key, old cells removed, `work/` refilled from `runs/`."""
+
+import csv
+import shutil
+import tempfile
+from pathlib import Path
+
+from ebmbench.core.files import read_json, write_json
+from ebmbench.core.params import FILE, Params
+from ebmbench.core.store import Store
+from ebmbench.samplers.choice import parse
+from ebmbench.stages.cell import Cell
+from ebmbench.stages.jobs import cell_settings
+
+
+def ready(root: Path, params: Params) -> None:
+    """Check what only the methods' own files can check, then tidy up. Nothing is written if the check fails."""
+    parse(params.sampling.sampler, FILE, "sampling")
+    for method in params.benchmark.methods:
+        list(cell_settings(params, method))
+    prune(root, params)
+    refill(root, params)
+
+
+def prune(root: Path, params: Params) -> list[str]:
+    """Remove cells that left the suite, so that the report does not depend on them; DVC's cache still has them."""
+    benchmark = params.benchmark
+    wanted = {(dataset, method) for dataset in benchmark.datasets for method in [*benchmark.methods, "_baselines"]}
+    removed = []
+    for folder in (root / "runs" / benchmark.suite).glob("*/*"):
+        if (folder.parent.name, folder.name) not in wanted:
+            shutil.rmtree(folder)
+            removed.append(f"{folder.parent.name}/{folder.name}")
+    return removed
+
+
+def refill(root: Path, params: Params) -> None:
+    """Give `work/` the finished runs that `runs/` has: DVC empties a stage's outputs before it runs, and a pulled clone has no `work/`."""
+    store = Store(root / "work")
+    for dataset in params.benchmark.datasets:
+        for method in params.benchmark.methods:
+            cell = Cell(root, params.benchmark.suite, dataset, method)
+            for label, status in cell.runs().items():
+                if not store.done(status["digest"]).exists():
+                    _adopt(store, cell, label, status["digest"])
+
+
+def _adopt(store: Store, cell: Cell, label: str, digest: str) -> None:
+    costs, history = cell.folder / "cost" / "train.json", cell.folder / "history.csv"
+    if not (costs.is_file() and history.is_file()):
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "run"
+        shutil.copytree(cell.folder / "train" / label, folder)
+        write_json(folder / "cost.json", read_json(costs)[label])
+        with history.open(newline="", encoding="utf-8") as source, (folder / "history.csv").open("w", newline="", encoding="utf-8") as target:
+            lines = csv.reader(source)
+            csv.writer(target, lineterminator="\n").writerows(line for line in lines if line[0] in ("label", label))
+        store.adopt(digest, folder)

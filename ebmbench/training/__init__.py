@@ -1,0 +1,1 @@
+"""Training under one protocol: the same budget, schedule, averaging and bookkeeping for every method."""

@@ -1,0 +1,64 @@
+"""A job is one run to be trained: a method with settings, on a dataset, from a seed. Its digest names all that produces it."""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from pydantic import BaseModel
+
+from ebmbench.core.code import code_hash
+from ebmbench.core.facts import Facts
+from ebmbench.core.method import Settings
+from ebmbench.core.params import Training
+from ebmbench.core.store import digest
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything that decides a run's result."""
+
+    method: str
+    settings: Settings
+    swept: dict[str, Any]
+    seed: int
+    training: Training
+    model: BaseModel
+    facts: Facts
+
+    @property
+    def label(self) -> str:
+        """`seed=0`, or `interval=5/seed=0` where a setting is swept."""
+        return "/".join(f"{key}={value}" for key, value in [*self.swept.items(), ("seed", self.seed)])
+
+    def header(self) -> dict[str, Any]:
+        """The job in plain values; stands in the header of its checkpoints."""
+        return {
+            "method": self.method,
+            "settings": self.settings.model_dump(),
+            "swept": self.swept,
+            "seed": self.seed,
+            "label": self.label,
+            "training": self.training.model_dump(),
+            "model": self.model.model_dump(),
+            "facts": self.facts.as_dict(),
+        }
+
+    def digest(self) -> str:
+        """Names the run by its inputs: settings, seed, budget, data, code and torch's version."""
+        return digest({**self.header(), "code": code_hash(self.modules()), "torch": torch.__version__})
+
+    def modules(self) -> list[str]:
+        """The modules whose code, with what they import, makes the run."""
+        sampler = getattr(self.settings, "sampler", None)
+        own = [f"ebmbench.methods.{self.method}", f"ebmbench.models.{self.settings.model}", "ebmbench.training.run"]
+        return own + ([f"ebmbench.samplers.{sampler.kind}"] if sampler is not None else [])
+
+
+def grid(section: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Every combination of the list-valued settings: pairs (all values, swept values only)."""
+    swept = {key: value for key, value in section.items() if isinstance(value, list)}
+    for values in itertools.product(*swept.values()):
+        chosen = dict(zip(swept, values, strict=True))
+        yield {**section, **chosen}, chosen

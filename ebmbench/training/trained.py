@@ -1,0 +1,62 @@
+"""A trained model, back from disk: `ebmbench.load("runs/quick/two_moons/dsm/train/seed=0")`."""
+
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from ebmbench.core import checkpoint
+from ebmbench.core.energy import energy_and_score
+from ebmbench.core.errors import UserError
+from ebmbench.core.facts import Facts
+from ebmbench.core.registry import load as load_module
+from ebmbench.core.streams import stream
+from ebmbench.samplers.chain import Chain, SamplerSettings
+
+
+class Trained:
+    """A network with the job it came from. `energy`, `score` and `sample` speak the data's own units."""
+
+    def __init__(self, network: nn.Module, header: dict[str, Any]) -> None:
+        self.network = network.eval().requires_grad_(False)
+        self.header = header
+        self.facts = Facts(**header["facts"])
+
+    def energy(self, x: Tensor) -> Tensor:
+        """E(x) with p(x) ∝ exp(−E(x)); `(B, *event) -> (B,)`."""
+        value: Tensor = self.network(x)
+        return value
+
+    def score(self, x: Tensor) -> Tensor:
+        """−∇E(x), `(B, *event)`."""
+        return energy_and_score(self.network, x)[1]
+
+    def sample(self, count: int, seed: int = 0, sampler: SamplerSettings | None = None, spread: float = 1.5) -> Chain:
+        """Chains from noise; by default 500 Metropolis-adjusted Langevin steps."""
+        chosen = sampler or load_module("samplers", "mala").Settings(steps=500, step_size=0.02)
+        starts = self.facts.starts(count, stream(seed, "sample", "start"), spread)
+        return chosen.scaled(self.facts.scale).run(self.network, starts, stream(seed, "sample", "chain"))
+
+    def double(self) -> "Trained":
+        """The same model in float64."""
+        self.network.double()
+        return self
+
+    def __repr__(self) -> str:
+        return f"Trained({self.facts.name}, {self.header['method']}, {self.header['label']})"
+
+
+def load(run: str | Path) -> Trained:
+    """Read a run's folder (or its `model.safetensors`)."""
+    path = Path(run)
+    path = path / "model.safetensors" if path.is_dir() else path
+    if not path.is_file():
+        raise UserError(f"{run}: found no model.safetensors there; runs are folders like runs/quick/two_moons/dsm/train/seed=0")
+    tensors, header = checkpoint.load(path)
+    models = load_module("models", header["settings"]["model"])
+    network = models.Model(models.Settings(**header["model"]), Facts(**header["facts"]))
+    try:
+        network.load_state_dict(checkpoint.section("model", tensors))
+    except RuntimeError as error:
+        raise UserError(f"{path}: weights do not fit the model in the header ({str(error).splitlines()[0]})") from error
+    return Trained(network, header)

@@ -1,0 +1,106 @@
+"""One run in progress: network, method, optimiser, averages, counts and history, and how a step changes them.
+
+All of it is in `state()`, and every random draw is named by the step it belongs to, so a trainer restored from a checkpoint
+takes the same steps as one that never stopped, bit for bit.
+"""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ebmbench.core.checkpoint import prefixed, section
+from ebmbench.core.energy import Counts, Meter
+from ebmbench.core.registry import load
+from ebmbench.core.streams import draws
+from ebmbench.training.average import Average
+from ebmbench.training.job import Job
+
+
+class Diverged(Exception):
+    """Training met a value that is not a number; the state is still that of the last healthy step."""
+
+
+class Trainer:
+    """Trains one job on the data `(N, *event)`, a step at a time, until its budget of network passes is spent."""
+
+    def __init__(self, job: Job, data: Tensor) -> None:
+        self.job, self.data = job, data
+        start = draws(job.seed, job.facts.name, job.method, "start")
+        self.model = load("models", job.settings.model).Model(job.model, job.facts).initialise(start("weights"))
+        self.method = load("methods", job.method).Method(job.settings, job.facts).initialise(start)
+        self.meter = Meter(self.model)
+        self.parameters = [*self.model.parameters(), *self.method.parameters()]
+        self.optimiser = torch.optim.Adam(self.parameters, lr=job.settings.learning_rate, fused=True)
+        self.average = Average(self.parameters, job.training.ema)
+        self.step = 0
+        self.history: dict[str, list[float]] = {}
+
+    @property
+    def progress(self) -> float:
+        """The share of the budget that is spent."""
+        return self.meter.counts.passes / self.job.training.budget
+
+    def advance(self) -> None:
+        """Train until the next row of history is due, and write it."""
+        rows = self.job.training.rows
+        due = math.floor(self.progress * rows) + 1
+        losses, norms, first = 0.0, 0.0, self.step
+        while self.progress * rows < due and self.progress < 1:
+            loss, norm = self._update()
+            losses, norms = losses + loss, norms + norm
+        taken = self.step - first
+        self._log({"loss": losses / taken, "gradient_norm": norms / taken})
+
+    def _update(self) -> tuple[float, float]:
+        """One optimiser step; raises `Diverged` before any weight is touched by a bad value."""
+        rate = self.job.settings.learning_rate * 0.5 * (1 + math.cos(math.pi * self.progress))
+        draw = draws(self.job.seed, self.job.facts.name, self.job.method, self.step)
+        index = torch.randint(len(self.data), (self.job.training.batch_size,), generator=draw("batch"))
+        self.optimiser.zero_grad()
+        loss = self.method(self.meter, self.data[index], draw)
+        self.meter.backward(loss)
+        norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.job.training.clip)
+        values = loss.item(), norm.item()
+        for name, value in zip(("loss", "gradient norm"), values, strict=True):
+            if not math.isfinite(value):
+                raise Diverged(f"{name} is {value} at step {self.step}")
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        self.optimiser.step()
+        self.step += 1
+        self.average.update(self.step)
+        return values
+
+    def _log(self, values: dict[str, float]) -> None:
+        rate = self.optimiser.param_groups[0]["lr"]
+        row = {"step": self.step, "passes": self.meter.counts.passes, **values, "learning_rate": rate}
+        for name, value in {**row, **self.method.health()}.items():
+            self.history.setdefault(name, []).append(float(value))
+
+    def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Everything that the next step depends on: tensors and a header."""
+        tensors = {
+            **prefixed("model", self.model.state_dict()),
+            **prefixed("method", self.method.state_dict()),
+            **prefixed("average", {str(i): value for i, value in enumerate(self.average.values)}),
+            **prefixed("history", {name: torch.tensor(v, dtype=torch.float64) for name, v in self.history.items()}),
+        }
+        for i, moments in enumerate(self.optimiser.state_dict()["state"].values()):
+            tensors |= prefixed(f"optimiser.{i}", moments)
+        order = list(self.history)
+        return tensors, {"step": self.step, "counts": self.meter.counts.as_dict(), "history": order}
+
+    def restore(self, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
+        """Become the trainer whose `state()` this was."""
+        self.step = header["step"]
+        self.meter.counts = Counts(**header["counts"])
+        self.model.load_state_dict(section("model", tensors))
+        self.method.load_state_dict(section("method", tensors))
+        for i, value in enumerate(self.average.values):
+            value.copy_(tensors[f"average.{i}"])
+        self.history = {name: tensors[f"history.{name}"].tolist() for name in header["history"]}
+        saved = self.optimiser.state_dict()
+        saved["state"] = {i: section(f"optimiser.{i}", tensors) for i in range(len(self.parameters)) if self.step}
+        self.optimiser.load_state_dict(saved)
