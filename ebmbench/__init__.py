@@ -3,7 +3,11 @@
 import importlib
 from typing import Any
 
-_HOMES = {"load": "ebmbench.training.trained", "Trained": "ebmbench.training.trained", "load_results": "ebmbench.report.results"}
+_HOMES = {
+    "load": "ebmbench.training.trained",
+    "Trained": "ebmbench.training.trained",
+    "load_results": "ebmbench.report.results",
+}
 
 __all__ = ["Trained", "load", "load_results"]
 

@@ -1,4 +1,7 @@
-"""Gaussian: mean and covariance of the training data and nothing else. A method that does not beat it has learned no shape."""
+"""Gaussian.
+
+Mean and covariance of the training data and nothing else. A method that does not beat it has learned no shape.
+"""
 
 import torch
 from torch import Generator, Tensor

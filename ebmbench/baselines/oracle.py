@@ -1,4 +1,8 @@
-"""Oracle: the truth itself, judged like a model. Its energy is −log p, its samples are fresh data: the floor of every metric."""
+"""Oracle.
+
+The truth itself, judged like a model. Its energy is −log p, its samples are fresh data: the floor of every
+metric.
+"""
 
 import torch
 from torch import Generator, Tensor

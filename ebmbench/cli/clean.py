@@ -9,7 +9,9 @@ from ebmbench.cli.command import add_command, project
 
 def add(commands: Any) -> None:
     """Register the command."""
-    add_command(commands, "clean", "Empty work/: checkpoints, and finished runs that DVC's cache has too", "ebmbench clean", act)
+    add_command(
+        commands, "clean", "Empty work/: checkpoints, and finished runs that DVC's cache has too", "ebmbench clean", act
+    )
 
 
 def act(_: argparse.Namespace) -> int:

@@ -8,7 +8,9 @@ from typing import Any
 from ebmbench.core.errors import UserError
 
 
-def add_command(commands: Any, name: str, text: str, example: str, act: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
+def add_command(
+    commands: Any, name: str, text: str, example: str, act: Callable[[argparse.Namespace], int]
+) -> argparse.ArgumentParser:
     """A subcommand with help and example; `act` gets the parsed arguments and gives the exit code."""
     command: argparse.ArgumentParser = commands.add_parser(
         name,
@@ -25,5 +27,7 @@ def project() -> Path:
     """The project's root: the current folder, which must hold `params.yaml`."""
     root = Path.cwd()
     if not (root / "params.yaml").is_file():
-        raise UserError(f"params.yaml: not found in {root}; run ebmbench in the project's root, or `ebmbench suite use quick` there")
+        raise UserError(
+            f"params.yaml: not found in {root}; run ebmbench in the project's root, or `ebmbench suite use quick` there"
+        )
     return root

@@ -11,7 +11,9 @@ def add(commands: Any) -> None:
     """Register the command."""
     text = "List methods, datasets, metrics, samplers, models and baselines with paper and year"
     command = add_command(commands, "list", text, "ebmbench list methods", act)
-    command.add_argument("kind", nargs="?", choices=[*("datasets" if kind == "data" else kind for kind in KINDS)], help="only this kind")
+    command.add_argument(
+        "kind", nargs="?", choices=[*("datasets" if kind == "data" else kind for kind in KINDS)], help="only this kind"
+    )
 
 
 def act(arguments: argparse.Namespace) -> int:

@@ -1,4 +1,7 @@
-"""`ebmbench`: the commands, their help, and the exit codes: 0 done, 1 something failed, 2 the request was wrong, 130 stopped."""
+"""`ebmbench`.
+
+The commands, their help, and the exit codes: 0 done, 1 something failed, 2 the request was wrong, 130 stopped.
+"""
 
 import argparse
 import sys

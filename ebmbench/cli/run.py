@@ -14,7 +14,9 @@ def add(commands: Any) -> None:
     command = add_command(commands, "run", text, "ebmbench run --suite quick --jobs 2", act)
     command.add_argument("--suite", help="write this suite into params.yaml first")
     command.add_argument("--jobs", type=_positive, help="stages at a time (default: one per core)")
-    command.add_argument("--fail-fast", action="store_true", help="stop at the first failure (default: go on with the others)")
+    command.add_argument(
+        "--fail-fast", action="store_true", help="stop at the first failure (default: go on with the others)"
+    )
 
 
 def act(arguments: argparse.Namespace) -> int:

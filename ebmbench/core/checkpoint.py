@@ -26,7 +26,8 @@ def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}
+            names = list(file.keys())
+            tensors = {name: file.get_tensor(name) for name in names}
     except (OSError, SafetensorError) as error:
         raise UserError(f"{path}: not a whole safetensors file ({error})") from error
     if metadata.get("format") != FORMAT or "ebmbench" not in metadata:

@@ -2,10 +2,10 @@
 
 An energy is any callable `(B, *event) -> (B,)` with p(x) ∝ exp(−E(x)); its score is s(x) = −∇ₓE(x).
 
-Cost is counted in *network passes per event*: a forward pass is 1, a backward pass through it is 1. So an energy
-evaluation costs 1, an input gradient 2 (there and back), and the parameter gradient of a loss as many passes more as its graph
-holds: 1 for an energy, 2 for a score that was itself differentiated. Counts are integers and the same on every
-machine; a budget in passes is one that a faster computer cannot stretch.
+Cost is counted in *network passes per event*: a forward pass is 1, a backward pass through it is 1. So an
+energy evaluation costs 1, an input gradient 2 (there and back), and the parameter gradient of a loss as many
+passes more as its graph holds: 1 for an energy, 2 for a score that was itself differentiated. Counts are
+integers and the same on every machine; a budget in passes is one that a faster computer cannot stretch.
 """
 
 from collections.abc import Callable
@@ -19,11 +19,13 @@ Energy = Callable[[Tensor], Tensor]
 
 
 def energy_and_score(energy: Energy, x: Tensor, create_graph: bool = False) -> tuple[Tensor, Tensor]:
-    """E(x) and s(x) = −∇ₓE(x) in one evaluation; an energy that has its own way (`.energy_and_score`) is asked for it."""
+    """E(x) and s(x) = −∇ₓE(x) in one evaluation.
+
+    An energy that has its own way (`.energy_and_score`) is asked for it.
+    """
     own: Any = getattr(energy, "energy_and_score", None)
     if own is not None:
-        result: tuple[Tensor, Tensor] = own(x, create_graph)
-        return result
+        return own(x, create_graph)
     with torch.enable_grad():
         x = x.detach().requires_grad_(True)
         value = energy(x)
@@ -63,8 +65,7 @@ class Meter:
         """E(x), counted."""
         self.counts.energy_evaluations += len(x)
         self._count(len(x), kept=torch.is_grad_enabled())
-        value: Tensor = self.network(x)
-        return value
+        return self.network(x)
 
     def energy_and_score(self, x: Tensor, create_graph: bool = False) -> tuple[Tensor, Tensor]:
         """E(x) and s(x), counted; with `create_graph` both passes stand in the graph of the loss."""

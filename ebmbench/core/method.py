@@ -1,11 +1,11 @@
 """The contract of a training method.
 
-A method is one file `methods/<name>.py` that holds a pure objective (a function of the noise, so that a test can
-choose it) and a class `Method` that draws the noise, keeps its state in parameters and buffers, and calls the objective.
-Methods never import one another.
+A method is one file `methods/<name>.py` that holds a pure objective (a function of the noise, so that a test
+can choose it), a class `Settings`, and a class `Method` that draws the noise, keeps its state in parameters and
+buffers, and calls the objective. Methods never import one another.
 """
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
@@ -26,8 +26,6 @@ class Settings(BaseModel):
 
 class Method(nn.Module):
     """Base of all methods: settings, the data's facts, no further options."""
-
-    Settings: ClassVar[type[Settings]] = Settings
 
     def __init__(self, settings: Any, facts: Facts) -> None:
         super().__init__()

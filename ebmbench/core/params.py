@@ -1,5 +1,9 @@
-"""`params.yaml` as frozen, typed values. Sections whose form belongs to a method, model or sampler are checked by its own file."""
+"""`params.yaml` as frozen, typed values.
 
+Sections whose form belongs to a method, model or sampler are checked by its own file.
+"""
+
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +14,8 @@ from ebmbench.core.registry import names
 from ebmbench.core.schema import check, known, read_yaml
 
 FILE = "params.yaml"
-# Names become folders and stage names: letters, digits and underscores cannot leave the project or split a stage's name.
+# Names become folders and stage names: letters, digits and underscores cannot leave the project or split a
+# stage's name.
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=60)]
 
 
@@ -35,7 +40,7 @@ class Training(Section):
     """The protocol, the same for every method."""
 
     budget: int = Field(8_000_000, ge=1, description="network passes per run, counted per event")
-    batch_size: int = Field(128, ge=1)
+    batch_size: int = Field(256, ge=1)
     ema: float = Field(0.999, ge=0, lt=1, description="decay of the averaged weights, which are what is judged")
     clip: float = Field(1.0, gt=0, description="largest norm of a parameter gradient")
     rows: int = Field(200, ge=1, description="rows of history per run, evenly spaced over the budget")
@@ -86,17 +91,20 @@ def load_params(root: Path) -> Params:
 
 
 def _check_names(params: Params) -> None:
-    benchmark = params.benchmark
-    for kind, chosen in [("methods", benchmark.methods), ("metrics", benchmark.metrics), ("baselines", benchmark.baselines)]:
-        for name in chosen:
-            known(name, names(kind), FILE, f"benchmark.{kind}")
-    for section, chosen in [("datasets", benchmark.datasets), ("methods", benchmark.methods)]:
-        for name in chosen:
-            known(name, getattr(params, section), FILE, f"benchmark.{section}")
-    for section in ("models", "methods"):
-        for name in getattr(params, section):
-            known(name, names(section), FILE, section)
-    for key in ("seeds", "datasets", "methods", "metrics", "baselines"):
-        values = getattr(benchmark, key)
-        for double in (value for value in values if values.count(value) > 1):
-            raise UserError(f"{FILE}: benchmark.{key}: found {double!r} twice, allowed: each value once")
+    """Every chosen name exists, as a file of its kind and as a section, and is chosen once."""
+    chosen = params.benchmark.model_dump(include={"methods", "metrics", "baselines", "datasets", "seeds"})
+    allowed = {kind: names(kind) for kind in ("methods", "metrics", "baselines", "models")}
+    for kind in ("methods", "metrics", "baselines"):
+        _known(chosen[kind], allowed[kind], f"benchmark.{kind}")
+    _known(chosen["methods"], params.methods, "benchmark.methods")
+    _known(chosen["datasets"], params.datasets, "benchmark.datasets")
+    _known(params.methods, allowed["methods"], "methods")
+    _known(params.models, allowed["models"], "models")
+    for key, values in chosen.items():
+        if doubles := [value for value in values if values.count(value) > 1]:
+            raise UserError(f"{FILE}: benchmark.{key}: found {doubles[0]!r} twice, allowed: each value once")
+
+
+def _known(chosen: Iterable[str], allowed: Iterable[str], key: str) -> None:
+    for name in chosen:
+        known(name, allowed, FILE, key)

@@ -32,7 +32,9 @@ def read_yaml(path: Path) -> dict[str, Any]:
 def check(model: type[M], value: Any, file: str, key: str = "") -> M:
     """Validate a section; the first fault, and how many more there are, in one line."""
     if not isinstance(value, dict):
-        raise UserError(f"{file}: {key}: found {_show(value)}, allowed: a mapping with keys {', '.join(model.model_fields)}")
+        raise UserError(
+            f"{file}: {key}: found {_show(value)}, allowed: a mapping with keys {', '.join(model.model_fields)}"
+        )
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -99,5 +101,3 @@ def _tag(model: type[BaseModel]) -> Any:
 def _show(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
-
-

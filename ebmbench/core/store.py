@@ -1,8 +1,9 @@
 """`work/`: where results are made and found again by the digest of all that produces them.
 
 `work/<digest>/` holds what a job needs to go on (its checkpoint) and, once it is finished, its result in
-`work/<digest>/done/`, put there by one rename. Resume and reuse are thus one mechanism: whoever asks for a digest gets the
-finished result, or goes on with the half-finished one. The folder is ignored by Git and DVC and safe to delete.
+`work/<digest>/done/`, put there by one rename. Resume and reuse are thus one mechanism: whoever asks for a
+digest gets the finished result, or goes on with the half-finished one. The folder is ignored by Git and DVC and
+safe to delete.
 """
 
 import hashlib

@@ -40,7 +40,9 @@ def open_source(name: str, entry: Dataset, root: Path) -> Source:
     rows = torch.as_tensor(_array(path, name)).float()
     order = torch.randperm(len(rows), generator=stream(DATA_SEED, "data", name, "split"))
     test = min(entry.test, len(rows) // 5)
-    return Source(_checked(rows[order[test:]][: entry.train], name), _checked(rows[order[:test]], name), None, "unknown")
+    return Source(
+        _checked(rows[order[test:]][: entry.train], name), _checked(rows[order[:test]], name), None, "unknown"
+    )
 
 
 def open_density(name: str, entry: Dataset, root: Path) -> Density | None:
@@ -95,15 +97,21 @@ def _array(path: Path, name: str) -> np.ndarray:
         value = np.load(path, allow_pickle=False)
         rows = value[value.files[0]] if isinstance(value, np.lib.npyio.NpzFile) else value
     except (ValueError, OSError, EOFError, IndexError) as error:
-        raise UserError(f"{path.name}: not a NumPy file of plain numbers ({error}) (params.yaml: datasets.{name})") from error
+        raise UserError(
+            f"{path.name}: not a NumPy file of plain numbers ({error}) (params.yaml: datasets.{name})"
+        ) from error
     if rows.ndim < 2 or len(rows) < 10 or rows.dtype.kind not in "fiu":
-        raise UserError(f"{path.name}: found shape {rows.shape}, type {rows.dtype}, allowed: at least 10 rows of numbers (N, d)")
+        raise UserError(
+            f"{path.name}: found shape {rows.shape}, type {rows.dtype}, allowed: at least 10 rows of numbers (N, d)"
+        )
     return rows
 
 
 def _checked(rows: Tensor, name: str) -> Tensor:
     if rows.dim() < 2 or not torch.isfinite(rows).all():
-        raise UserError(f"datasets.{name}: found shape {tuple(rows.shape)} or values that are not finite, allowed: finite (N, d)")
+        raise UserError(
+            f"datasets.{name}: found shape {tuple(rows.shape)} or values that are not finite, allowed: finite (N, d)"
+        )
     if float(rows.std(0).max()) == 0:
         raise UserError(f"datasets.{name}: found constant data, allowed: data that vary")
     return rows

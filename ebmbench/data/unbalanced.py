@@ -1,4 +1,7 @@
-"""Two distant Gaussians of unequal weight, 0.2 N((−5, −5), I) + 0.8 N((5, 5), I): a method that sees only scores cannot weigh them."""
+"""Two distant Gaussians of unequal weight: 0.2 N((−5, −5), I) + 0.8 N((5, 5), I).
+
+A method that sees only scores of clean data cannot weigh them: between the modes there is nothing to learn from.
+"""
 
 import torch
 

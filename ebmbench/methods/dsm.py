@@ -4,8 +4,9 @@ With x̃ = x + σε, ε ~ N(0, I), and s = −∇E:
 
     L = mean ½‖s(x̃) + ε/σ‖².
 
-It equals explicit score matching to the density of x̃ plus a constant, so what is learned is the data *smoothed by σ*; evaluation
-compares with both. Vincent (2011); Amini 5.1; Xu (2022) A.1. Differs from the paper: the score is that of an energy network.
+It equals explicit score matching to the density of x̃ plus a constant, so what is learned is the data *smoothed
+by σ*; evaluation compares with both. Vincent (2011); Amini 5.1; Xu (2022) A.1. Differs from the paper: the
+score is that of an energy network.
 """
 
 from typing import Any
@@ -31,13 +32,13 @@ def denoising_score_matching(energy: Energy, x: Tensor, noise: Tensor, sigma: fl
 class Settings(method.Settings):
     """`params.yaml: methods.dsm`."""
 
+    learning_rate: float = Field(2e-3, gt=0)
     sigma: float = Field(0.1, gt=0, description="noise deviation in units of the data's scale")
 
 
 class Method(method.Method):
     """Has no state of its own."""
 
-    Settings = Settings
     settings: Settings
 
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:

@@ -4,8 +4,9 @@ The gradient of −log p_θ is ∇E(x⁺) − E_{x⁻~p_θ}[∇E(x⁻)]; with x�
 
     L = mean E(x⁺) − mean E(x⁻)   (+ α · mean(E(x⁺)² + E(x⁻)²), off by default).
 
-Chains live in a buffer (`init: persistent`), of which a fraction restarts from noise each time it is drawn, or start anew from
-`noise` or from `data` (which makes it contrastive divergence). Xu (2022) 2.2.3.1; Gagnon & Lajoie 3, 5; penalty: Du & Mordatch (2019).
+Chains live in a buffer (`init: persistent`), of which a fraction restarts from noise each time it is drawn, or
+start anew from `noise` or from `data` (which makes it contrastive divergence). Xu (2022) 2.2.3.1; Gagnon &
+Lajoie 3, 5; penalty: Du & Mordatch (2019).
 """
 
 from typing import Literal
@@ -20,9 +21,9 @@ from ebmbench.core.facts import Facts
 from ebmbench.core.streams import Draw
 from ebmbench.samplers.buffer import Buffer
 from ebmbench.samplers.choice import Sampler
-from ebmbench.samplers.langevin import Settings as Langevin
+from ebmbench.samplers.mala import Settings as MALA
 
-PAPER = "Younes, Convergence of Markovian stochastic algorithms, 1999; Du & Mordatch, Implicit Generation and Modeling with EBMs, NeurIPS 2019"
+PAPER = "Younes, On the convergence of Markovian stochastic algorithms, 1999; Du & Mordatch, NeurIPS 2019"
 YEAR = 1999
 
 
@@ -39,17 +40,16 @@ def contrastive(energy: Energy, x: Tensor, negatives: Tensor, penalty: float = 0
 class Settings(method.Settings):
     """`params.yaml: methods.mle`."""
 
-    sampler: Sampler = Langevin(steps=10, step_size=0.0025)
+    sampler: Sampler = MALA(steps=20, step_size=0.02)
     init: Literal["persistent", "noise", "data"] = "persistent"
     buffer: int = Field(10_000, ge=1, description="persistent chains")
-    rejuvenation: float = Field(0.1, ge=0, le=1, description="fraction of drawn chains that restart from noise")
+    rejuvenation: float = Field(0.05, ge=0, le=1, description="fraction of drawn chains that restart from noise")
     energy_penalty: float = Field(0.0, ge=0, description="α")
 
 
 class Method(method.Method):
     """Keeps the persistent chains."""
 
-    Settings = Settings
     settings: Settings
 
     def __init__(self, settings: Settings, facts: Facts) -> None:

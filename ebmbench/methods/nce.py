@@ -6,7 +6,8 @@ G(u) = log p_θ(u) − log p_n(u) − log ν:
     L = mean softplus(−G(x)) + ν · mean softplus(G(y)).
 
 The optimum has p_θ normalised, so c tends to log Z. Gutmann & Hyvärinen (2010); Xu (2022) 2.2.3.3; Jin 4.1.
-Differs from the paper: the noise is a Gaussian with the data's mean and covariance × 1.2, or uniform on a box around the data.
+Differs from the paper: the noise is a Gaussian with the data's mean and covariance × 1.2, or uniform on a box
+around the data.
 """
 
 import math
@@ -39,12 +40,14 @@ def noise_contrastive(energy: Energy, c: Tensor, x: Tensor, noise: Tensor, log_n
 class LogDensity(Protocol):
     """log p_n, `(B, *event) -> (B,)`."""
 
-    def __call__(self, x: Tensor, /) -> Tensor: ...
+    def __call__(self, x: Tensor, /) -> Tensor:
+        """Log-density of each event."""
 
 
 class Settings(method.Settings):
     """`params.yaml: methods.nce`."""
 
+    learning_rate: float = Field(2e-3, gt=0)
     noise: Literal["gaussian", "uniform"] = "gaussian"
     ratio: int = Field(1, ge=1, description="ν, noise events per datum")
     inflation: float = Field(1.2, gt=0, description="the Gaussian noise's covariance over the data's")
@@ -53,7 +56,6 @@ class Settings(method.Settings):
 class Method(method.Method):
     """Keeps the learned log-normaliser `c`."""
 
-    Settings = Settings
     settings: Settings
 
     def __init__(self, settings: Settings, facts: Facts) -> None:

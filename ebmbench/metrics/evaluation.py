@@ -1,6 +1,7 @@
 """What a metric sees: the model under judgement, held-out data, and the truth where it is known.
 
-A metric gives a `Value`. One that cannot be computed is a `Value` without number and with the reason; nothing is replaced.
+A metric gives a `Value`. One that cannot be computed is a `Value` without number and with the reason; nothing
+is replaced.
 """
 
 import math

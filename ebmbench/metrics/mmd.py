@@ -1,7 +1,8 @@
 """Squared maximum mean discrepancy between samples and test data, unbiased, with its standard error over blocks.
 
-MMD² = E k(x, x′) + E k(y, y′) − 2 E k(x, y) with k the mean of Gaussian kernels of width 0.1, 0.3 and 1 data deviations. It is computed
-on disjoint blocks; their mean is the value and their spread gives the error. Unbiased, so it can be below zero.
+MMD² = E k(x, x′) + E k(y, y′) − 2 E k(x, y) with k the mean of Gaussian kernels of width 0.1, 0.3 and 1 data
+deviations. It is computed on disjoint blocks; their mean is the value and their spread gives the error.
+Unbiased, so it can be below zero.
 """
 
 import math
@@ -26,7 +27,9 @@ def compute(e: Evaluation) -> Value:
     pairs = zip(x[: count * block].split(block), y[: count * block].split(block), strict=True)
     values = torch.stack([mmd_squared(a, b, e.facts.scale) for a, b in pairs])
     error = float(values.std()) / math.sqrt(count)
-    return Value(float(values.mean()), error, count * block, f"{count} blocks of {block}, kernel widths {WIDTHS} deviations")
+    return Value(
+        float(values.mean()), error, count * block, f"{count} blocks of {block}, kernel widths {WIDTHS} deviations"
+    )
 
 
 def mmd_squared(x: Tensor, y: Tensor, scale: float) -> Tensor:

@@ -1,7 +1,7 @@
 """Weights of the modes: every point belongs to the nearest of the data's mode centres.
 
-The reference weights are the data's own masses of the same regions (by quadrature), so the error of the truth is zero even where
-the components of a mixture overlap. The error of weights w against p is ½ Σ |w − p|.
+The reference weights are the data's own masses of the same regions (by quadrature), so the error of the truth
+is zero even where the components of a mixture overlap. The error of weights w against p is ½ Σ |w − p|.
 """
 
 import torch

@@ -1,8 +1,9 @@
 """log Z = log ∫ exp(−E) by the midpoint rule in the plane, on a square that is shown to hold the mass.
 
-The square grows (half-widths 4, 8, 16 data deviations about the mean) until the share of mass that a much wider, coarser grid
-finds outside it is below 10⁻⁶. If even the widest fails, `held` is False and nobody should quote a number. For smooth densities
-the midpoint rule converges faster than any power of the cell; it is exact to ~10⁻⁸ with cells of half a mode's deviation.
+The square grows (half-widths 4, 8, 16 data deviations about the mean) until the share of mass that a much
+wider, coarser grid finds outside it is below 10⁻⁶. If even the widest fails, `held` is False and nobody should
+quote a number. For smooth densities the midpoint rule converges faster than any power of the cell; it is exact
+to ~10⁻⁸ with cells of half a mode's deviation.
 """
 
 import math

@@ -8,6 +8,9 @@ DIRECTION = "lower"
 
 
 def compute(e: Evaluation) -> Value:
-    """In nats; punishes a model that puts mass where there are no data, and steeply: log p is quadratic in the distance."""
+    """In nats.
+
+    Punishes a model that puts mass where there are no data, and steeply: log p is quadratic in the distance.
+    """
     q = e.grid.log_q.exp()
     return Value(e.grid.integral(q * (e.grid.log_q - e.log_truth)), n=len(q), protocol=e.grid.protocol)

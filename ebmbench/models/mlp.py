@@ -1,10 +1,11 @@
 """Multi-layer perceptron energy with a confining quadratic: E(x) = MLP((x − m)/s) + κ ‖(x − m)/s‖².
 
-m and s are the data's mean and standard deviation (one number for all coordinates), κ = 1/18: far from the data the energy is
-that of a Gaussian three deviations wide, so Z is finite whatever the network says.
+m and s are the data's mean and standard deviation (one number for all coordinates), κ = 1/18: far from the data
+the energy is that of a Gaussian three deviations wide, so Z is finite whatever the network says.
 
-The initialisation decides what is learned. First layer N(0, 9/fan_in) (gain 3) with biases U(−1.5, 1.5), hidden layers
-He-normal: with PyTorch's default the units are nearly linear over the data, and every method learns a ring in place of eight modes.
+The initialisation decides what is learned. First layer N(0, 9/fan_in) (gain 3) with biases U(−1.5, 1.5), hidden
+layers He-normal: with PyTorch's default the units are nearly linear over the data, and every method learns a
+ring in place of eight modes.
 """
 
 import math
@@ -14,6 +15,7 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Generator, Tensor, nn
 from torch.nn.functional import silu
+from torch.nn.utils import skip_init
 
 from ebmbench.core.facts import Facts
 
@@ -42,8 +44,9 @@ class Model(nn.Module):
     def __init__(self, settings: Settings, facts: Facts) -> None:
         super().__init__()
         sizes = [math.prod(facts.shape)] + [settings.width] * settings.layers
-        self.hidden = nn.ModuleList(nn.Linear(i, o) for i, o in zip(sizes, sizes[1:], strict=False))
-        self.head = nn.Linear(settings.width, 1)
+        # Without skip_init each layer would draw its weights from the global generator, only to be drawn anew.
+        self.hidden = nn.ModuleList(skip_init(nn.Linear, i, o) for i, o in zip(sizes, sizes[1:], strict=False))
+        self.head = skip_init(nn.Linear, settings.width, 1)
         self.confinement = settings.confinement
         self.register_buffer("centre", torch.tensor(facts.mean).reshape(-1))
         self.register_buffer("scale", torch.tensor(facts.scale))

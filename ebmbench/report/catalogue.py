@@ -9,7 +9,7 @@ import pandas as pd
 from ebmbench.core import registry
 from ebmbench.core.registry import Entry
 from ebmbench.report.frame import baselines
-from ebmbench.report.groups import ARROWS, COSTS, HEADINGS, direction
+from ebmbench.report.groups import ARROWS, HEADINGS, direction
 
 
 def entry(kind: str, name: str) -> Entry | None:
@@ -58,11 +58,10 @@ def _metric_line(frame: pd.DataFrame, name: str) -> str:
     one = entry("metrics", name)
     arrow = ARROWS.get(direction(frame, name), "")
     meaning = f": {one.title} ({_dated(one.paper, one.year)})" if one else ""
-    protocols = [text for text in dict.fromkeys(frame.loc[frame["metric"] == name, "protocol"]) if text]
-    how = f" *{protocols[0]}*" if len(protocols) == 1 and name not in COSTS else ""
-    return f"- **{HEADINGS.get(name, name.replace('_', ' '))}** {arrow} (`{name}`){meaning}.{how}".replace(
-        "..", "."
-    )
+    protocols = [text for text in frame.loc[frame["metric"] == name, "protocol"] if text]
+    # What differs between runs is theirs to tell, in results.csv.
+    how = f" *{protocols[0]}*" if len(protocols) > 1 and len(set(protocols)) == 1 else ""
+    return f"- **{HEADINGS.get(name, name.replace('_', ' '))}** {arrow} (`{name}`){meaning}.{how}"
 
 
 def _dated(paper: str, year: int) -> str:

@@ -30,9 +30,7 @@ def read_cell(root: Path, suite: str, dataset: str, method: str) -> Cell:
     folder = root / "runs" / suite / dataset / method
     runs = statuses(folder / "train")
     if not runs:
-        return Cell(
-            "failed", _failure(root, (f"train@{dataset}-{method}",)) or "not trained: no runs in `train/`"
-        )
+        return Cell("failed", _failure(root, (f"train@{dataset}-{method}",)) or "not trained: no runs in `train/`")
     later = _failure(root, (f"sample@{dataset}-{method}", f"evaluate@{dataset}-{method}"))
     if not _evaluated(folder):
         return Cell("failed", later or "trained but not evaluated: no `metrics.json` or `rows.csv`")

@@ -45,9 +45,7 @@ def tally(frame: pd.DataFrame) -> dict[str, int]:
 
 
 def _names(rows: pd.DataFrame) -> list[str]:
-    return [
-        variant(method, settings) for method, settings in zip(rows["method"], rows["settings"], strict=True)
-    ]
+    return [variant(method, settings) for method, settings in zip(rows["method"], rows["settings"], strict=True)]
 
 
 def _which(seed: object) -> str:

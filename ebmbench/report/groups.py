@@ -36,9 +36,7 @@ def datasets(frame: pd.DataFrame) -> list[str]:
 def variants(frame: pd.DataFrame, dataset: str) -> dict[str, pd.DataFrame]:
     """The rows of each method (with its swept settings) on a dataset, baselines first."""
     rows = frame[frame["dataset"] == dataset]
-    names = [
-        variant(method, settings) for method, settings in zip(rows["method"], rows["settings"], strict=True)
-    ]
+    names = [variant(method, settings) for method, settings in zip(rows["method"], rows["settings"], strict=True)]
     return {name: rows[[one == name for one in names]] for name in dict.fromkeys(names)}
 
 

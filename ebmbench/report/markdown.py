@@ -75,9 +75,7 @@ def _full(frame: pd.DataFrame) -> str:
 
 def _failures(frame: pd.DataFrame) -> str:
     missing = missing_table(frame)
-    return failure_table(frame) + (
-        f"\n\nValues that good runs could not give:\n\n{missing}" if missing else ""
-    )
+    return failure_table(frame) + (f"\n\nValues that good runs could not give:\n\n{missing}" if missing else "")
 
 
 def _provenance(facts: dict[str, str]) -> str:

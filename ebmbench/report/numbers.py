@@ -10,14 +10,14 @@ from collections.abc import Iterable
 MISSING = "–"
 FEWEST, MOST = 3, 4
 LARGE = 1000.0
+ROUNDING = 1e-9  # what is smaller is the arithmetic's noise around zero
 
 
 def decimals(values: Iterable[float | None]) -> int:
     """How many decimals a column with these means gets."""
-    sizes = [abs(value) for value in values if value is not None and math.isfinite(value) and value != 0]
-    if not sizes:
-        return FEWEST
-    return max(FEWEST, min(MOST, 1 - math.floor(math.log10(min(sizes)))))
+    sizes = [abs(value) for value in values if value is not None and math.isfinite(value)]
+    smallest = min((size for size in sizes if size > ROUNDING), default=1.0)
+    return max(FEWEST, min(MOST, 1 - math.floor(math.log10(smallest))))
 
 
 def number(value: float | None, places: int) -> str:
@@ -44,12 +44,13 @@ def count(value: float | None) -> str:
 
 
 def _needs_power(value: float, places: int) -> bool:
-    vanishes = value != 0 and abs(value) < 0.5 * 10.0**-places
+    vanishes = ROUNDING < abs(value) < 0.5 * 10.0**-places
     return vanishes or abs(value) >= LARGE
 
 
 def _fixed(value: float, places: int) -> str:
-    return f"{value:.{places}f}".replace("-", "−")
+    # Adding 0.0 turns a rounded −0 into 0.
+    return f"{round(value, places) + 0.0:.{places}f}".replace("-", "−")
 
 
 def _power(value: float) -> str:

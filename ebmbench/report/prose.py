@@ -59,9 +59,7 @@ def plural(number: int, noun: str) -> str:
 def names(items: Sequence[str]) -> str:
     """`a`, `b` and `c`, as code."""
     marked = [f"`{item}`" for item in items]
-    return (
-        marked[0] if len(marked) == 1 else f"{', '.join(marked[:-1])} and {marked[-1]}" if marked else "none"
-    )
+    return marked[0] if len(marked) == 1 else f"{', '.join(marked[:-1])} and {marked[-1]}" if marked else "none"
 
 
 def _budget(frame: pd.DataFrame) -> str:
@@ -80,9 +78,8 @@ def _ending(frame: pd.DataFrame) -> str:
     if not total:
         return "No run has been evaluated yet."
     bad = [f"{ends[what]} {what}" for what in ("diverged", "skipped") if ends[what]]
-    runs = f"Of {plural(total, 'run')}, {ends['ok']} ended well" + (
-        f" and {' and '.join(bad)}." if bad else "."
-    )
+    mixed = f"Of {plural(total, 'run')}, {ends['ok']} ended well and {' and '.join(bad)}."
+    runs = mixed if bad else f"Every run ({total} in all) ended well."
     cells = ends["failed"] + ends["stale"]
     if not cells:
         return runs

@@ -26,9 +26,7 @@ def provenance(root: Path) -> dict[str, str]:
     return {
         "commit": _commit(root, commit),
         "dvc.lock without `report`": lock_hash(root / "dvc.lock"),
-        "params.yaml": _sha256((root / "params.yaml").read_bytes())
-        if (root / "params.yaml").is_file()
-        else UNKNOWN,
+        "params.yaml": _sha256((root / "params.yaml").read_bytes()) if (root / "params.yaml").is_file() else UNKNOWN,
         "Python": platform.python_version(),
         **{name: _version(name) for name in PACKAGES},
         "system": f"{platform.system()} {platform.release()}, {platform.machine()}",
@@ -43,9 +41,7 @@ def lock_hash(file: Path) -> str:
     """Hash of what `dvc.lock` says of all stages but `report`, whatever their order in the file."""
     if not file.is_file():
         return "no dvc.lock"
-    stages = {
-        name: stage for name, stage in (read_yaml(file).get("stages") or {}).items() if name != "report"
-    }
+    stages = {name: stage for name, stage in (read_yaml(file).get("stages") or {}).items() if name != "report"}
     return _sha256(json.dumps(stages, sort_keys=True).encode())
 
 

@@ -18,9 +18,7 @@ def release(root: Path, suite: str, version: str) -> Path:
     if not (latest / "report.md").is_file():
         raise UserError(f"{latest}: no report to release; `ebmbench run` writes it")
     if target.exists():
-        raise UserError(
-            f"{target}: exists already; a released report is never changed, choose another version"
-        )
+        raise UserError(f"{target}: exists already; a released report is never changed, choose another version")
     copy = latest.with_name(f".{version}.new")
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(latest, copy)

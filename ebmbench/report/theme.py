@@ -118,6 +118,4 @@ def save(figure: Figure, file: Path) -> Path:
 
 
 def _plain(value: float, place: int) -> str:
-    return (
-        f"{value / 1000:g}k" if 1000 <= value < 1e6 else f"{value / 1e6:g}M" if value >= 1e6 else f"{value:g}"
-    )
+    return f"{value / 1000:g}k" if 1000 <= value < 1e6 else f"{value / 1e6:g}M" if value >= 1e6 else f"{value:g}"

@@ -1,7 +1,8 @@
 """Sample buffer: chains that persist between training steps (Tieleman 2008; Du & Mordatch 2019).
 
-A step draws `count` chains from the buffer, restarts a fraction of them from noise (*rejuvenation*; without it the buffer can
-drift into a trivial solution, Xu 2022), moves them, and puts them back. The buffer is a tensor of the module: a checkpoint holds it whole.
+A step draws `count` chains from the buffer, restarts a fraction of them from noise (*rejuvenation*; without it
+the buffer can drift into a trivial solution, Xu 2022), moves them, and puts them back. The buffer is a tensor
+of the module: a checkpoint holds it whole.
 """
 
 import torch

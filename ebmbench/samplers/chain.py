@@ -18,7 +18,10 @@ class Chain:
 
 
 class SamplerSettings(BaseModel):
-    """What every gradient sampler needs. Lengths are in units of the data's scale, so that one value serves all data."""
+    """What every gradient sampler needs.
+
+    Lengths are in units of the data's scale, so that one value serves all data.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 

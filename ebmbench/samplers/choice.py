@@ -11,7 +11,9 @@ from ebmbench.samplers.chain import SamplerSettings
 if TYPE_CHECKING:
     Sampler = SamplerSettings
 else:
-    Sampler = Annotated[Union[tuple(load("samplers", name).Settings for name in names("samplers"))], Discriminator("kind")]
+    Sampler = Annotated[
+        Union[tuple(load("samplers", name).Settings for name in names("samplers"))], Discriminator("kind")
+    ]
 
 
 class _Named(BaseModel):

@@ -1,7 +1,8 @@
 """Unadjusted Langevin dynamics: x ← x − ½·η·∇E(x) + τ·ε, with ε ~ N(0, I).
 
-τ = √η is the valid sampler: its stationary density tends to exp(−E)/Z as η → 0. Any other τ samples at temperature τ²/η; a tiny τ is
-the short-run sampler of image EBMs (Nijkamp et al. 2019). Diagnostics: the mean gradient norm along the chain, and at its end.
+τ = √η is the valid sampler: its stationary density tends to exp(−E)/Z as η → 0. Any other τ samples at
+temperature τ²/η; a tiny τ is the short-run sampler of image EBMs (Nijkamp et al. 2019). Diagnostics: the mean
+gradient norm along the chain, and at its end.
 """
 
 import math
@@ -22,7 +23,9 @@ class Settings(SamplerSettings):
     """`{kind: langevin, …}` wherever `params.yaml` names a sampler."""
 
     kind: Literal["langevin"] = "langevin"
-    noise_std: float | None = Field(None, ge=0, description="τ in units of the data's deviation; null: √η, the valid sampler")
+    noise_std: float | None = Field(
+        None, ge=0, description="τ in units of the data's deviation; null: √η, the valid sampler"
+    )
 
     def scaled(self, scale: float) -> "Settings":
         """The same settings in the data's own units."""
@@ -35,9 +38,7 @@ class Settings(SamplerSettings):
         return langevin(energy, x, self.steps, self.step_size, noise_std, generator)
 
 
-def langevin(
-    energy: Energy, x: Tensor, steps: int, step_size: float, noise_std: float, generator: Generator
-) -> Chain:
+def langevin(energy: Energy, x: Tensor, steps: int, step_size: float, noise_std: float, generator: Generator) -> Chain:
     """Move all chains from `x` (which is left alone) by `steps` steps."""
     norm = total = torch.zeros(())
     for _ in range(steps):

@@ -1,8 +1,10 @@
-"""Metropolis-adjusted Langevin: a Langevin proposal, accepted with the probability that leaves exp(−E)/Z exactly in place.
+"""Metropolis-adjusted Langevin: a proposal, accepted with the probability that leaves exp(−E)/Z exactly in place.
 
-x′ = x + d(x) + √η·ε, accepted with probability min(1, exp(−E(x′) + E(x)) · q(x | x′)/q(x′ | x)), where log q(b | a) = −‖b − a − d(a)‖²/2η
-and the drift d is ½ηs(x), shortened to at most `truncation`·√η (the paper's MALTA). Valid at any step size: too large a step is refused, not
-absorbed into the answer. Without the truncation a chain that starts where the energy is steep overshoots, is refused, and never moves. Diagnostics: acceptance rate, and the mean gradient norm along the chain and at its end.
+x′ = x + d(x) + √η·ε, accepted with probability min(1, exp(−E(x′) + E(x)) · q(x | x′)/q(x′ | x)), where log q(b
+| a) = −‖b − a − d(a)‖²/2η and the drift d is ½ηs(x), shortened to at most `truncation`·√η (the paper's MALTA).
+Valid at any step size: too large a step is refused, not absorbed into the answer. Without the truncation a
+chain that starts where the energy is steep overshoots, is refused, and never moves. Diagnostics: acceptance
+rate, and the mean gradient norm along the chain and at its end.
 """
 
 import math
@@ -30,9 +32,7 @@ class Settings(SamplerSettings):
         return mala(energy, x, self.steps, self.step_size, self.truncation, generator)
 
 
-def mala(
-    energy: Energy, x: Tensor, steps: int, step_size: float, truncation: float, generator: Generator
-) -> Chain:
+def mala(energy: Energy, x: Tensor, steps: int, step_size: float, truncation: float, generator: Generator) -> Chain:
     """Move all chains from `x` (which is left alone) by `steps` proposals."""
     noise_std = math.sqrt(step_size)
     e, s = energy_and_score(energy, x)

@@ -31,7 +31,13 @@ def judge_baselines(root: Path, dataset: str) -> None:
             done[baseline.label] = store.obtain(baseline.digest(), baseline.make)
     folder = root / "runs" / params.benchmark.suite / dataset / "_baselines"
     density = open_density(dataset, params.datasets[dataset], root)
-    collect(folder, {"suite": params.benchmark.suite, "dataset": dataset}, done, load_facts(root / "data" / dataset), density)
+    collect(
+        folder,
+        {"suite": params.benchmark.suite, "dataset": dataset},
+        done,
+        load_facts(root / "data" / dataset),
+        density,
+    )
     write_json(folder / "cost.json", {label: read_json(run / "cost.json") for label, run in done.items()})
 
 

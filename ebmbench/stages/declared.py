@@ -1,7 +1,8 @@
 """What `dvc.yaml` declares a stage to read, and a digest of it.
 
-DVC hashes parameters and dependencies *after* a stage's command has run. Edit `params.yaml` during training and the lock would say that
-the new values made the old result. So a stage digests what it declared at its start and at its end, and fails if they differ.
+DVC hashes parameters and dependencies *after* a stage's command has run. Edit `params.yaml` during training and
+the lock would say that the new values made the old result. So a stage digests what it declared at its start and
+at its end, and fails if they differ.
 """
 
 import hashlib
@@ -29,7 +30,9 @@ def compare(stage: str, before: dict[str, str], after: dict[str, str]) -> None:
     """Fail if anything that was declared changed while the stage ran."""
     changed = sorted(name for name in before if before[name] != after.get(name))
     if changed:
-        raise UserError(f"{stage}: {', '.join(changed)} changed while the stage ran; its result is not kept, run it again")
+        raise UserError(
+            f"{stage}: {', '.join(changed)} changed while the stage ran; its result is not kept, run it again"
+        )
 
 
 def _template(stages: dict[str, Any], stage: str, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:

@@ -1,6 +1,7 @@
 """evaluate@<dataset>-<method>: judge every run of a cell by the chosen metrics.
 
-Counts of model evaluations stand among the metrics: they are the same on every machine. Seconds are not, and go to `cost/`.
+Counts of model evaluations stand among the metrics: they are the same on every machine. Seconds are not, and go
+to `cost/`.
 """
 
 import hashlib
@@ -39,7 +40,9 @@ def evaluate_cell(cell: Cell, params: Params) -> None:
     done = {label: store.obtain(run.digest(), run.make) for label, run in runs.items()}
     shared = {"suite": cell.suite, "dataset": cell.dataset, "method": cell.method}
     collect(cell.folder, shared, done, load_facts(cell.data), density)
-    write_json(cell.folder / "cost" / "evaluate.json", {label: read_json(run / "cost.json") for label, run in done.items()})
+    write_json(
+        cell.folder / "cost" / "evaluate.json", {label: read_json(run / "cost.json") for label, run in done.items()}
+    )
 
 
 @dataclass(frozen=True)

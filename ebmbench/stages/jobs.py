@@ -1,4 +1,7 @@
-"""From `params.yaml` to the runs of a cell: the grid of swept settings times the seeds, each checked by its method's own schema."""
+"""From `params.yaml` to the runs of a cell.
+
+The grid of swept settings times the seeds, each checked by its method's own schema.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,5 +27,10 @@ def cell_settings(params: Params, method: str) -> Iterator[tuple[Settings, Any, 
         key = f"methods.{method}"
         settings = check(load("methods", method).Settings, section, FILE, key)
         known(settings.model, names("models"), FILE, f"{key}.model")
-        model = check(load("models", settings.model).Settings, params.models.get(settings.model, {}), FILE, f"models.{settings.model}")
+        model = check(
+            load("models", settings.model).Settings,
+            params.models.get(settings.model, {}),
+            FILE,
+            f"models.{settings.model}",
+        )
         yield settings, model, swept

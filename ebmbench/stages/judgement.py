@@ -1,7 +1,8 @@
 """Judging a model by the chosen metrics, and the files in which the numbers are kept.
 
-One judgement is a folder: `judgement.json`, `picture.npz`, `cost.json`. A cell's judgements are collected into `metrics.json` (numbers by
-run, for `dvc metrics`), `rows.csv` (the same, tidy, with errors and protocol) and `density.npz` (for the figures).
+One judgement is a folder: `judgement.json`, `picture.npz`, `cost.json`. A cell's judgements are collected into
+`metrics.json` (numbers by run, for `dvc metrics`), `rows.csv` (the same, tidy, with errors and protocol) and
+`density.npz` (for the figures).
 """
 
 import csv

@@ -1,4 +1,7 @@
-"""Small arrays for the report's figures, so that it needs neither torch nor the models: densities on one window, and some samples."""
+"""Small arrays for the report's figures, so that it needs neither torch nor the models.
+
+Densities on one window, and some samples.
+"""
 
 from pathlib import Path
 

@@ -15,7 +15,10 @@ from ebmbench.stages.shell import run_stage
 
 
 def prepare(root: Path, dataset: str) -> None:
-    """Write `data/<dataset>/`: train.npy, test.npy, facts.json, and source.json (which changes only with the source's text)."""
+    """Write `data/<dataset>/`.
+
+    Train.npy, test.npy, facts.json, and source.json (which changes only with the source's text).
+    """
     entry = load_params(root).datasets[dataset]
     source = open_source(dataset, entry, root)
     folder = root / "data" / dataset

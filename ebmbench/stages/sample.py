@@ -1,6 +1,7 @@
 """sample@<dataset>-<method>: run the same sampler, from noise, on every trained energy of a cell.
 
-These are *long-run* samples: many steps of a valid sampler, so they show what the energy says, not what training chains remember.
+These are *long-run* samples: many steps of a valid sampler, so they show what the energy says, not what
+training chains remember.
 """
 
 import shutil
@@ -29,7 +30,9 @@ def sample_cell(cell: Cell, sampling: Sampling) -> None:
     with materialising(cell.folder / "sample") as folder:
         for label, run in done.items():
             shutil.copytree(run, folder / label, ignore=shutil.ignore_patterns("cost.json"))
-    write_json(cell.folder / "cost" / "sample.json", {label: read_json(run / "cost.json") for label, run in done.items()})
+    write_json(
+        cell.folder / "cost" / "sample.json", {label: read_json(run / "cost.json") for label, run in done.items()}
+    )
 
 
 def sampling_digest(status: dict[str, Any], sampling: Sampling) -> str:

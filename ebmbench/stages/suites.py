@@ -1,7 +1,7 @@
 """Suites: `suites/<name>.yaml` laid over `suites/defaults.yaml`, written whole into `params.yaml`.
 
-What is written holds only the datasets and methods that the suite compares, so `params.yaml` says all that will run and nothing else.
-Edits of `params.yaml` are the user's; they are not dropped without being asked to.
+What is written holds only the datasets and methods that the suite compares, so `params.yaml` says all that will
+run and nothing else. Edits of `params.yaml` are the user's; they are not dropped without being asked to.
 """
 
 from pathlib import Path
@@ -25,7 +25,9 @@ def use(root: Path, name: str, force: bool = False) -> None:
     """Write a suite into `params.yaml`; refuse if that would drop the user's edits."""
     chosen = _resolved(root, name)
     if not force and (root / FILE).is_file() and (edits := local_edits(root)):
-        raise UserError(f"{FILE}: found edits that no suite has ({', '.join(edits)}); keep them in a suite of your own, or --force")
+        raise UserError(
+            f"{FILE}: found edits that no suite has ({', '.join(edits)}); keep them in a suite of your own, or --force"
+        )
     with replacing(root / FILE) as temporary:
         _yaml().dump(chosen, temporary)
 
@@ -47,7 +49,9 @@ def _resolved(root: Path, name: str) -> Any:
     for section in ("datasets", "methods"):
         for key in [key for key in whole[section] if key not in whole["benchmark"][section]]:
             del whole[section][key]
-    whole.yaml_set_start_comment(f"Suite '{name}', written by `ebmbench suite use {name}`. Edit freely: DVC runs again what an edit concerns.\n")
+    whole.yaml_set_start_comment(
+        f"Suite '{name}', written by `ebmbench suite use {name}`. Edit freely: DVC runs again what an edit concerns.\n"
+    )
     return whole
 
 
@@ -63,7 +67,9 @@ def _lay_over(base: Any, overlay: dict[str, Any]) -> None:
 def _differences(a: Any, b: Any, key: str = "") -> list[str]:
     if isinstance(a, dict) and isinstance(b, dict):
         names = [*a, *(name for name in b if name not in a)]
-        return [found for name in names for found in _differences(a.get(name), b.get(name), f"{key}.{name}".lstrip("."))]
+        return [
+            found for name in names for found in _differences(a.get(name), b.get(name), f"{key}.{name}".lstrip("."))
+        ]
     return [] if a == b else [key]
 
 

@@ -1,4 +1,7 @@
-"""Making the workspace ready for a run: parameters checked to the last key, old cells removed, `work/` refilled from `runs/`."""
+"""Making the workspace ready for a run.
+
+Parameters checked to the last key, old cells removed, `work/` refilled from `runs/`.
+"""
 
 import csv
 import shutil
@@ -35,7 +38,10 @@ def prune(root: Path, params: Params) -> list[str]:
 
 
 def refill(root: Path, params: Params) -> None:
-    """Give `work/` the finished runs that `runs/` has: DVC empties a stage's outputs before it runs, and a pulled clone has no `work/`."""
+    """Give `work/` the finished runs that `runs/` has.
+
+    DVC empties a stage's outputs before it runs, and a pulled clone has no `work/`.
+    """
     store = Store(root / "work")
     for dataset in params.benchmark.datasets:
         for method in params.benchmark.methods:
@@ -53,7 +59,10 @@ def _adopt(store: Store, cell: Cell, label: str, digest: str) -> None:
         folder = Path(scratch) / "run"
         shutil.copytree(cell.folder / "train" / label, folder)
         write_json(folder / "cost.json", read_json(costs)[label])
-        with history.open(newline="", encoding="utf-8") as source, (folder / "history.csv").open("w", newline="", encoding="utf-8") as target:
+        with (
+            history.open(newline="", encoding="utf-8") as source,
+            (folder / "history.csv").open("w", newline="", encoding="utf-8") as target,
+        ):
             lines = csv.reader(source)
             csv.writer(target, lineterminator="\n").writerows(line for line in lines if line[0] in ("label", label))
         store.adopt(digest, folder)

@@ -1,4 +1,7 @@
-"""A job is one run to be trained: a method with settings, on a dataset, from a seed. Its digest names all that produces it."""
+"""A job is one run to be trained.
+
+A method with settings, on a dataset, from a seed. Its digest names all that produces it.
+"""
 
 import itertools
 from collections.abc import Iterator

@@ -1,7 +1,8 @@
 """A whole run: start or go on, save now and then, and end as a finished folder, whatever the outcome.
 
-The folder holds `model.safetensors` (averaged weights and the method's state, with the job in the header), `status.json`,
-`history.csv` (all three the same bytes for the same job) and `cost.json` (seconds and memory, which are not).
+The folder holds `model.safetensors` (averaged weights and the method's state, with the job in the header),
+`status.json`, `history.csv` (all three the same bytes for the same job) and `cost.json` (seconds and memory,
+which are not).
 """
 
 import csv

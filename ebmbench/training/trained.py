@@ -24,8 +24,7 @@ class Trained:
 
     def energy(self, x: Tensor) -> Tensor:
         """E(x) with p(x) ∝ exp(−E(x)); `(B, *event) -> (B,)`."""
-        value: Tensor = self.network(x)
-        return value
+        return self.network(x)
 
     def score(self, x: Tensor) -> Tensor:
         """−∇E(x), `(B, *event)`."""
@@ -51,7 +50,9 @@ def load(run: str | Path) -> Trained:
     path = Path(run)
     path = path / "model.safetensors" if path.is_dir() else path
     if not path.is_file():
-        raise UserError(f"{run}: found no model.safetensors there; runs are folders like runs/quick/two_moons/dsm/train/seed=0")
+        raise UserError(
+            f"{run}: found no model.safetensors there; runs are folders like runs/quick/two_moons/dsm/train/seed=0"
+        )
     tensors, header = checkpoint.load(path)
     models = load_module("models", header["settings"]["model"])
     network = models.Model(models.Settings(**header["model"]), Facts(**header["facts"]))

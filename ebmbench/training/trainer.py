@@ -1,7 +1,7 @@
 """One run in progress: network, method, optimiser, averages, counts and history, and how a step changes them.
 
-All of it is in `state()`, and every random draw is named by the step it belongs to, so a trainer restored from a checkpoint
-takes the same steps as one that never stopped, bit for bit.
+All of it is in `state()`, and every random draw is named by the step it belongs to, so a trainer restored from
+a checkpoint takes the same steps as one that never stopped, bit for bit.
 """
 
 import math

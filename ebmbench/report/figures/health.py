@@ -24,9 +24,7 @@ POINTS = 150
 
 def health(root: Path, frame: pd.DataFrame, dataset: str, folder: Path) -> Image | None:
     """Draw the histories of a dataset's methods; None if there are none."""
-    found = {
-        name: _history(root, rows) for name, rows in variants(frame, dataset).items() if not is_baseline(name)
-    }
+    found = {name: _history(root, rows) for name, rows in variants(frame, dataset).items() if not is_baseline(name)}
     found = {name: history for name, history in found.items() if len(history)}
     if not found:
         return None
@@ -35,16 +33,23 @@ def health(root: Path, frame: pd.DataFrame, dataset: str, folder: Path) -> Image
     axes = figure.subplots(len(found), 3, squeeze=False, sharex=True)
     for row, (name, history) in zip(axes, found.items(), strict=True):
         _row(list(row), name, history, ended)
-    for axis in axes[-1]:
-        axis.set_xlabel("network passes")
-        axis.xaxis.set_major_formatter(EngFormatter(sep=""))
-        axis.xaxis.set_major_locator(MaxNLocator(5))
+    for column in axes.T:
+        _label_passes([axis for axis in column if axis.axison])
     save(figure, folder / f"health-{dataset}.svg")
     return Image(
         f"figures/health-{dataset}.svg",
         f"Loss, gradient norm and own diagnostic of {', '.join(found)} on {dataset} against network passes",
         f"`{dataset}`: a thin line for each seed; a cross marks where a run diverged.",
     )
+
+
+def _label_passes(column: list[Axes]) -> None:
+    """Passes below the last panel of a column; the last row may have none there."""
+    for axis in column[-1:]:
+        axis.set_xlabel("network passes")
+        axis.tick_params(labelbottom=True)
+        axis.xaxis.set_major_formatter(EngFormatter(sep=""))
+        axis.xaxis.set_major_locator(MaxNLocator(5))
 
 
 def _row(axes: list[Axes], name: str, history: pd.DataFrame, ended: set[tuple[str, str]]) -> None:
@@ -81,7 +86,8 @@ def _scale(axis: Axes, values: pd.Series, log: bool) -> None:
     finite = finite[finite > 0] if log else finite
     if not len(finite):
         return
-    low, high = (float(value) for value in np.quantile(finite, [0.005, 0.98]))
+    bulk = [0.005, 0.98] if len(finite) > POINTS else [0.0, 1.0]
+    low, high = (float(value) for value in np.quantile(finite, bulk))
     if log:
         axis.set(yscale="log", ylim=(low / 1.5, high * 1.5))
         plain_ticks(axis.yaxis, low / 1.5, high * 1.5)

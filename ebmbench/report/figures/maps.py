@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ebmbench.report.cells import BASELINES
 from ebmbench.report.groups import is_baseline, variants
+from ebmbench.report.numbers import ROUNDING
 from ebmbench.report.statistics import verdict
 from ebmbench.report.theme import WIDTH
 
@@ -48,11 +49,7 @@ class Panel:
 
 def panels(root: Path, frame: pd.DataFrame, dataset: str) -> list[Panel]:
     """A panel for each method on the dataset; empty if no cell has maps (data not two-dimensional)."""
-    found = [
-        _panel(root, dataset, name, rows)
-        for name, rows in variants(frame, dataset).items()
-        if name != BASELINES
-    ]
+    found = [_panel(root, dataset, name, rows) for name, rows in variants(frame, dataset).items() if name != BASELINES]
     return found if any("x" in one.arrays for one in found) else []
 
 
@@ -121,7 +118,7 @@ def _panel(root: Path, dataset: str, name: str, rows: pd.DataFrame) -> Panel:
     folder = BASELINES if is_baseline(method) else method
     file = root / "runs" / str(rows["suite"].iloc[0]) / dataset / folder / "density.npz"
     seed = label.rpartition("seed=")[2]
-    note = f"KL {kl:.3g}, seed {seed}" if kl is not None else f"seed {seed}"
+    note = f"KL {kl if abs(kl) > ROUNDING else 0:.3g}, seed {seed}" if kl is not None else f"seed {seed}"
     return Panel(name, note, label, _arrays(file))
 
 

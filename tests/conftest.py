@@ -1,0 +1,27 @@
+"""Fixtures that every test may use: one thread, small facts, and a guard on the global generator."""
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from ebmbench.core.facts import Facts
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture
+def untouched_global_generator() -> Iterator[None]:
+    """Fails the test if anything draws from, or seeds, torch's global generator."""
+    before = torch.get_rng_state()
+    yield
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def gaussian_facts(d: int, scale: float = 1.0) -> Facts:
+    """Facts of centred Gaussian data."""
+    covariance = [[scale**2 if i == j else 0.0 for j in range(d)] for i in range(d)]
+    return Facts("gaussian", [d], 1000, 1000, [0.0] * d, covariance, scale, "none", "none")

@@ -1,0 +1,91 @@
+"""Every embedded dataset has an exact density: it integrates to one, its score is its gradient, its samples are its own."""
+
+import math
+
+import pytest
+import torch
+
+from ebmbench.core.registry import describe, load, names
+from ebmbench.core.streams import stream
+
+DATASETS = names("data")
+pytestmark = pytest.mark.usefixtures("untouched_global_generator")
+
+
+def density(name: str):
+    return load("data", name).density()
+
+
+def points(name: str, count: int = 200, spread: float = 2.0) -> torch.Tensor:
+    x = density(name).sample(count, stream(0, "points", name)).double()
+    return x + spread * torch.randn(x.shape, generator=stream(1, "points", name), dtype=torch.float64)
+
+
+@pytest.mark.parametrize("name", DATASETS)
+@pytest.mark.parametrize("sigma", [0.0, 0.3])
+def test_it_integrates_to_one(name: str, sigma: float) -> None:
+    axis = (torch.arange(600, dtype=torch.float64) + 0.5) / 600 * 28 - 14
+    grid = torch.cartesian_prod(axis, axis)
+    p = density(name).smoothed(sigma)
+    mass = sum(float(p.log_prob(chunk).exp().sum()) for chunk in grid.split(50_000)) * (28 / 600) ** 2
+    assert mass == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_the_score_is_the_gradient_of_the_log_density(name: str) -> None:
+    x = points(name).requires_grad_(True)
+    p = density(name)
+    (gradient,) = torch.autograd.grad(p.log_prob(x).sum(), x)
+    torch.testing.assert_close(p.score(x.detach()), gradient, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_log_densities_are_finite_far_away(name: str) -> None:
+    x = torch.tensor([[300.0, -300.0], [-50.0, 0.0]], dtype=torch.float64)
+    assert torch.isfinite(density(name).log_prob(x)).all()
+    assert torch.isfinite(density(name).score(x)).all()
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_samples_have_the_mean_score_zero_and_the_right_entropy_up_to_chance(name: str) -> None:
+    p = density(name)
+    a, b = (p.sample(20_000, stream(seed, "entropy")).double() for seed in (0, 1))
+    scores = p.score(a)
+    assert (scores.mean(0).abs() < 5 * scores.std(0) / math.sqrt(len(a))).all()
+    gap = float(p.log_prob(a).mean() - p.log_prob(b).mean())
+    assert abs(gap) < 5 * float(p.log_prob(a).std()) * math.sqrt(2 / len(a))
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_smoothing_is_adding_noise(name: str) -> None:
+    p = density(name)
+    x = p.sample(40_000, stream(0, "smooth")).double()
+    noisy = x + 0.5 * torch.randn(x.shape, generator=stream(1, "smooth"), dtype=torch.float64)
+    own = p.smoothed(0.5).sample(40_000, stream(2, "smooth")).double()
+    q = p.smoothed(0.5)
+    error = float(q.log_prob(own).std()) * math.sqrt(2 / len(own))
+    assert abs(float(q.log_prob(noisy).mean() - q.log_prob(own).mean())) < 5 * error
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_modes_are_inside_and_weights_sum_to_one(name: str) -> None:
+    p = density(name)
+    assert p.centres.shape == (len(p.weights), 2)
+    assert float(p.weights.sum()) == pytest.approx(1)
+    assert float(p.log_prob(p.centres).min()) > float(p.log_prob(p.centres).max()) - 3
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_it_cites_a_source(name: str) -> None:
+    assert len(describe("data", name).paper) > 20
+
+
+def test_the_boards_and_circles_are_where_the_text_says() -> None:
+    eight, board = density("eight_gaussians"), density("checkerboard")
+    assert torch.allclose(eight.centres.norm(dim=1), torch.full((8,), 2.0, dtype=torch.float64))
+    assert len(board.centres) == 8
+    inside = torch.tensor([[-3.0, -3.0], [-3.0, -1.0]], dtype=torch.float64)
+    filled, empty = board.log_prob(inside).exp().tolist()
+    assert filled == pytest.approx(1 / 32)
+    assert empty < 1e-12
+    assert density("unbalanced").weights.tolist() == pytest.approx([0.2, 0.8])

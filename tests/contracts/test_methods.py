@@ -1,0 +1,95 @@
+"""Every registered method keeps the contract, whatever it computes."""
+
+import copy
+
+import pytest
+import torch
+from tests.conftest import gaussian_facts
+from torch import Tensor
+
+from ebmbench.core.energy import Meter
+from ebmbench.core.registry import describe, load, names
+from ebmbench.core.streams import draws, stream
+
+METHODS = names("methods")
+pytestmark = pytest.mark.usefixtures("untouched_global_generator")
+
+
+def made(name: str, seed: int = 0):
+    module, facts = load("methods", name), gaussian_facts(2)
+    settings = module.Settings()
+    models = load("models", settings.model)
+    network = models.Model(models.Settings(width=8), facts).initialise(stream(seed, "weights"))
+    return module.Method(settings, facts).initialise(draws(seed, "start")), Meter(network)
+
+
+def batch(count: int = 16) -> Tensor:
+    return torch.randn(count, 2, generator=stream(0, "batch"))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_loss_is_a_finite_scalar_with_gradients_for_every_weight(name: str) -> None:
+    method, energy = made(name)
+    loss = method(energy, batch(), draws(0, 0))
+    energy.backward(loss)
+    assert loss.shape == ()
+    assert torch.isfinite(loss)
+    # The last bias shifts the energy by a constant, which a method may be blind to.
+    blind = {"head.bias"}
+    gradients = {n: p.grad for n, p in energy.network.named_parameters() if n not in blind}
+    assert all(g is not None and torch.isfinite(g).all() and g.abs().sum() > 0 for g in gradients.values())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_same_streams_give_the_same_loss_and_others_another(name: str) -> None:
+    losses = []
+    for step in (0, 0, 1):
+        method, energy = made(name)
+        losses.append(method(energy, batch(), draws(0, step)).item())
+    assert losses[0] == losses[1] != losses[2]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_callers_batch_is_left_alone(name: str) -> None:
+    method, energy = made(name)
+    x = batch()
+    before = x.clone()
+    energy.backward(method(energy, x, draws(0, 0)))
+    assert torch.equal(x, before)
+    assert not x.requires_grad
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_all_state_is_in_the_state_dict(name: str) -> None:
+    method, energy = made(name)
+    method(energy, batch(), draws(0, 0))
+    twin, _ = made(name, seed=1)
+    twin.load_state_dict(copy.deepcopy(method.state_dict()))
+    assert method(energy, batch(), draws(0, 1)).item() == twin(energy, batch(), draws(0, 1)).item()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_pass_is_counted_and_a_step_costs_the_same_each_time(name: str) -> None:
+    method, energy = made(name)
+    spent = []
+    for step in range(3):
+        before = energy.counts.passes
+        energy.backward(method(energy, batch(), draws(0, step)))
+        spent.append(energy.counts.passes - before)
+    assert spent[0] == spent[1] == spent[2] > 0
+    assert energy.counts.parameter_gradients > 0
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_it_cites_a_paper_and_a_year(name: str) -> None:
+    entry = describe("methods", name)
+    assert len(entry.paper) > 20
+    assert 1900 < entry.year <= 2100
+    assert str(entry.year) in entry.paper
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_health_and_learned_values_are_plain_numbers(name: str) -> None:
+    method, energy = made(name)
+    method(energy, batch(), draws(0, 0))
+    assert all(type(value) is float for value in {**method.health(), **method.learned()}.values())

@@ -1,0 +1,46 @@
+"""Maximum likelihood: the loss's gradient is the likelihood's, and data as chain starts make it contrastive divergence."""
+
+import torch
+from tests.conftest import gaussian_facts
+
+from ebmbench.core.energy import Meter
+from ebmbench.core.registry import load
+from ebmbench.core.streams import draws, stream
+from ebmbench.methods.mle import Method, Settings, contrastive
+
+
+def test_with_exact_negatives_the_gradient_is_that_of_the_log_likelihood() -> None:
+    """A discrete model on five points: p ∝ exp(−θ·f). The weighted contrast equals −d/dθ log-likelihood to rounding."""
+    f = torch.randn(5, 3, generator=stream(0, "f"), dtype=torch.float64)
+    theta = torch.randn(3, generator=stream(0, "theta"), dtype=torch.float64, requires_grad=True)
+    data = torch.tensor([0, 0, 1, 4])
+    (exact,) = torch.autograd.grad(-torch.log_softmax(-f @ theta, 0)[data].mean(), theta)
+    p = torch.softmax(-f @ theta.detach(), 0)
+    contrast = (f[data] @ theta).mean() - (p * (f @ theta)).sum()
+    (ours,) = torch.autograd.grad(contrast, theta)
+    torch.testing.assert_close(ours, exact, rtol=0, atol=1e-12)
+
+
+def test_equal_positives_and_negatives_cost_nothing() -> None:
+    x = torch.randn(7, 2, generator=stream(0, "x"))
+    assert contrastive(lambda x: x.square().sum(1), x, x).item() == 0
+
+
+def test_the_penalty_is_the_mean_square_of_both_energies() -> None:
+    x, y = (torch.randn(7, 2, generator=stream(seed, "x")) for seed in (0, 1))
+
+    def energy(x: torch.Tensor) -> torch.Tensor:
+        return x.sum(1)
+
+    extra = contrastive(energy, x, y, penalty=0.1) - contrastive(energy, x, y)
+    torch.testing.assert_close(extra, 0.1 * (energy(x).square().mean() + energy(y).square().mean()))
+
+
+def test_chains_that_start_at_data_make_it_contrastive_divergence() -> None:
+    facts, x = gaussian_facts(2), torch.randn(16, 2, generator=stream(0, "x"))
+    models = load("models", "mlp")
+    network = models.Model(models.Settings(width=8), facts).initialise(stream(0, "weights"))
+    settings = Settings(init="data")
+    loss = Method(settings, facts).initialise(draws(0, "start"))(Meter(network), x, draws(0, 0))
+    negatives = settings.sampler.scaled(facts.scale).run(network, x, draws(0, 0)("chain")).x
+    assert loss.item() == contrastive(network, x, negatives).item()
