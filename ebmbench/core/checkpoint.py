@@ -16,7 +16,8 @@ FORMAT = "1"
 
 def save(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
     """Write tensors and a JSON header."""
-    metadata = {"format": FORMAT, "ebmbench": json.dumps(header, sort_keys=True, allow_nan=False)}
+    # One key only: safetensors writes several in random order, and equal checkpoints should be equal bytes.
+    metadata = {"ebmbench": json.dumps({"format": FORMAT, "header": header}, sort_keys=True, allow_nan=False)}
     with replacing(path) as temporary:
         save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, temporary, metadata)
 
@@ -30,9 +31,10 @@ def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             tensors = {name: file.get_tensor(name) for name in names}
     except (OSError, SafetensorError) as error:
         raise UserError(f"{path}: not a whole safetensors file ({error})") from error
-    if metadata.get("format") != FORMAT or "ebmbench" not in metadata:
-        raise UserError(f"{path}: found format {metadata.get('format')!r}, allowed: {FORMAT!r}")
-    return tensors, json.loads(metadata["ebmbench"])
+    content = json.loads(metadata.get("ebmbench", "{}"))
+    if content.get("format") != FORMAT:
+        raise UserError(f"{path}: found format {content.get('format')!r}, allowed: {FORMAT!r}")
+    return tensors, content["header"]
 
 
 def prefixed(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -38,7 +38,8 @@ def check(model: type[M], value: Any, file: str, key: str = "") -> M:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        faults = error.errors()
+        # A mistyped key is both unknown and missing: what the user wrote comes first.
+        faults = sorted(error.errors(), key=lambda fault: fault["type"] == "missing")
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         raise UserError(f"{file}: {_line(model, faults[0], value, key)}{more}") from error
 

@@ -49,6 +49,7 @@ INK, FAINT, EMPTY = "#333333", "#B0B0B0", "#F2F2F2"
 WIDTH = 10.0  # inches; shown at the width of a page on GitHub
 DOTS = 120  # per inch, in PNG
 MARGIN = 0.08  # inches around a figure
+LARGEST = 290_000  # bytes of a PNG; a larger one makes do with 256 colours, about half the size
 STYLE = {
     "axes.edgecolor": "#888888",
     "axes.labelcolor": INK,
@@ -111,9 +112,10 @@ def save(figure: Figure, file: Path) -> Path:
         return file
     drawn = BytesIO()
     figure.savefig(drawn, dpi=DOTS, format="png", bbox_inches="tight", pad_inches=MARGIN)
-    # 256 colours are enough for one colour map and its labels, and a third of the bytes.
-    image = Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    image = Image.open(drawn).convert("RGB")
     image.save(file, optimize=True)
+    if file.stat().st_size > LARGEST:
+        image.quantize(256, kmeans=1, dither=Image.Dither.NONE).save(file, optimize=True)
     return file
 
 

@@ -1,0 +1,97 @@
+"""`dvc.yaml` lists every file that a stage imports and every parameter that it reads: what is missing there, DVC serves stale."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ebmbench.core.code import imported_files
+from ebmbench.core.params import load_params
+from ebmbench.core.registry import names
+from ebmbench.core.schema import read_yaml
+
+ROOT = Path(__file__).parents[2]
+STAGES: dict[str, Any] = read_yaml(ROOT / "dvc.yaml")["stages"]
+
+# What a stage loads by name at run time, beside what its module imports.
+BY_NAME = {
+    "prepare": ["data"],
+    "baselines": ["baselines", "metrics"],
+    "train": ["models", "samplers"],
+    "sample": ["models", "samplers"],
+    "evaluate": ["models", "samplers", "metrics"],
+    "report": [],
+}
+
+
+def body(stage: str) -> dict[str, Any]:
+    return STAGES[stage].get("do", STAGES[stage])
+
+
+def covered(file: Path, stage: str, own: dict[str, str]) -> bool:
+    path = file.relative_to(ROOT).as_posix()
+    deps = [re.sub(r"\$\{([^}]+)\}", lambda m: own.get(m[1], "?"), dep) for dep in body(stage)["deps"]]
+    return any(path == dep or path.startswith(f"{dep}/") for dep in deps)
+
+
+@pytest.mark.parametrize("stage", list(STAGES))
+def test_every_imported_file_is_a_dependency(stage: str) -> None:
+    modules = [f"ebmbench.stages.{stage}"]
+    modules += [f"ebmbench.{kind}.{name}" for kind in BY_NAME[stage] for name in names(kind) if kind != "data"]
+    own = {"item.method": "dsm", "item.source": "ebmbench/data/two_moons.py"}
+    if stage in ("train", "evaluate"):
+        modules.append("ebmbench.methods.dsm")
+    if stage == "prepare":
+        modules.append("ebmbench.data.two_moons")
+    missing = [file for file in imported_files(modules) if not covered(file, stage, own)]
+    assert not missing
+
+
+@pytest.mark.parametrize("stage", list(STAGES))
+def test_every_dependency_in_the_package_exists_and_is_used(stage: str) -> None:
+    modules = [f"ebmbench.stages.{stage}", "ebmbench.methods.dsm", "ebmbench.data.two_moons"]
+    modules += [f"ebmbench.{kind}.{name}" for kind in BY_NAME[stage] for name in names(kind)]
+    used = {file.relative_to(ROOT).as_posix() for file in imported_files(modules)}
+    for dep in body(stage)["deps"]:
+        if dep.startswith("ebmbench/") and "$" not in dep:
+            assert (ROOT / dep).exists()
+            assert any(path == dep or path.startswith(f"{dep}/") for path in used), f"{dep} is not used by {stage}"
+
+
+def test_the_modules_loaded_by_name_are_those_that_stages_load() -> None:
+    """`load("<kind>", …)` in the closure of a stage is what BY_NAME must list (methods have their own dependency)."""
+    for stage, kinds in BY_NAME.items():
+        texts = [file.read_text(encoding="utf-8") for file in imported_files([f"ebmbench.stages.{stage}"])]
+        found = {kind for text in texts for kind in re.findall(r"load(?:_module)?\(\"(\w+)\"", text)}
+        assert found - {"methods", "data"} <= set(kinds) | extra(stage), stage
+
+
+def extra(stage: str) -> set[str]:
+    """Shared modules that can load more than this stage asks of them."""
+    return {"models", "samplers"} if stage == "baselines" else set()
+
+
+READS = {
+    "benchmark.suite": ["baselines", "train", "sample", "evaluate"],
+    "benchmark.seeds": ["baselines", "train"],
+    "benchmark.metrics": ["baselines", "evaluate"],
+    "benchmark.baselines": ["baselines"],
+    "training": ["train", "report"],
+    "models": ["train"],
+    "sampling": ["sample"],
+    "sampling.chains": ["baselines"],
+    "evaluation": ["baselines", "evaluate"],
+    "benchmark": ["report"],
+}
+
+
+@pytest.mark.parametrize(("key", "stages"), list(READS.items()))
+def test_parameters_are_declared_where_they_are_read(key: str, stages: list[str]) -> None:
+    for stage in stages:
+        assert key in body(stage)["params"]
+
+
+def test_every_section_of_the_parameters_is_declared_by_some_stage() -> None:
+    declared = {param.split(".")[0] for stage in STAGES for param in body(stage)["params"]}
+    assert declared == set(type(load_params(ROOT)).model_fields)

@@ -1,0 +1,90 @@
+"""The layers: who may import whom. Read from the files, so that a lazy import counts too."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "ebmbench"
+
+ALLOWED = {
+    "core": {"core"},
+    "data": {"core", "data"},
+    "models": {"core", "models"},
+    "samplers": {"core", "samplers"},
+    "methods": {"core", "samplers"},
+    "metrics": {"core", "data", "metrics"},
+    "baselines": {"core", "data", "metrics"},
+    "training": {"core", "samplers", "training"},
+    "report": {"core", "report"},
+    "stages": {"core", "data", "samplers", "metrics", "training", "report", "stages"},
+    "cli": {"core", "report", "stages", "cli"},
+}
+
+
+def imports(file: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def files(layer: str) -> list[Path]:
+    return sorted((PACKAGE / layer).rglob("*.py"))
+
+
+def test_every_folder_is_a_layer() -> None:
+    folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert folders == set(ALLOWED)
+
+
+@pytest.mark.parametrize("layer", list(ALLOWED))
+def test_a_layer_imports_only_the_layers_below(layer: str) -> None:
+    for file in files(layer):
+        used = {name.split(".")[1] for name in imports(file) if name.startswith("ebmbench.") and name.count(".") >= 1}
+        assert used <= ALLOWED[layer], f"{file.relative_to(ROOT)} imports {used - ALLOWED[layer]}"
+
+
+def test_a_method_never_imports_another() -> None:
+    for file in files("methods"):
+        assert not [name for name in imports(file) if name.startswith("ebmbench.methods")], file
+
+
+def test_nothing_below_the_command_line_knows_prefect_or_the_pipelines() -> None:
+    for file in PACKAGE.rglob("*.py"):
+        names = imports(file)
+        assert not [name for name in names if re.match(r"prefect\b", name)], file
+        if file.parent.name != "cli":
+            assert not [name for name in names if re.match(r"pipelines\b", name)], file
+
+
+def test_pipelines_hold_no_maths() -> None:
+    for file in (ROOT / "pipelines").rglob("*.py"):
+        names = imports(file)
+        assert not [name for name in names if re.match(r"(torch|numpy|scipy|pandas)\b", name)], file
+        used = {".".join(name.split(".")[:2]) for name in names if name.startswith("ebmbench")}
+        assert used <= {"ebmbench.core"}, file
+
+
+def test_no_pickle_is_ever_loaded() -> None:
+    for file in [*PACKAGE.rglob("*.py"), *(ROOT / "pipelines").rglob("*.py")]:
+        text = file.read_text(encoding="utf-8")
+        assert not re.search(r"torch\.load\(|import pickle|allow_pickle=True", text), file
+
+
+@pytest.mark.parametrize("module", ["ebmbench", "ebmbench.cli.listing", "ebmbench.report.build", "ebmbench.stages.report"])
+def test_the_report_and_the_lists_do_without_torch(module: str) -> None:
+    code = f"import {module}, sys; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_files_stay_short() -> None:
+    long = {f: n for f in PACKAGE.rglob("*.py") if (n := len(f.read_text(encoding="utf-8").splitlines())) > 200}
+    assert not long

@@ -1,0 +1,84 @@
+"""Files are whole or not there; checkpoints are what they say; results are found by their digest."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from ebmbench.core import checkpoint
+from ebmbench.core.errors import UserError
+from ebmbench.core.files import copy_folder, replacing, write_json, write_text
+from ebmbench.core.store import Store, digest
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_rest(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    write_text(path, "old")
+    with pytest.raises(RuntimeError), replacing(path) as temporary:
+        temporary.write_text("half")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    assert [file.name for file in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_json_refuses_what_is_not_a_number(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        write_json(tmp_path / "a.json", {"kl": float("nan")})
+    assert not (tmp_path / "a.json").exists()
+
+
+def test_a_copied_folder_shares_nothing_with_its_source(tmp_path: Path) -> None:
+    write_text(tmp_path / "a" / "x", "1")
+    copy_folder(tmp_path / "a", tmp_path / "b")
+    (tmp_path / "b" / "x").write_text("2")
+    assert (tmp_path / "a" / "x").read_text() == "1"
+
+
+def test_a_checkpoint_comes_back_whole(tmp_path: Path) -> None:
+    path = tmp_path / "c.safetensors"
+    checkpoint.save(path, {"model.w": torch.arange(3.0)}, {"step": 7})
+    tensors, header = checkpoint.load(path)
+    assert torch.equal(checkpoint.section("model", tensors)["w"], torch.arange(3.0))
+    assert header == {"step": 7}
+
+
+@pytest.mark.parametrize("keep", [0, 5, 60, -4])
+def test_a_truncated_checkpoint_is_refused(tmp_path: Path, keep: int) -> None:
+    path = tmp_path / "c.safetensors"
+    checkpoint.save(path, {"w": torch.zeros(100)}, {})
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(UserError, match="not a whole safetensors file"):
+        checkpoint.load(path)
+
+
+def test_a_result_is_made_once_and_found_again(tmp_path: Path) -> None:
+    made = []
+
+    def make(workshop: Path, result: Path) -> None:
+        made.append(1)
+        write_text(workshop / "checkpoint", "half-way")
+        write_text(result / "x", "1")
+
+    for _ in range(2):
+        done = Store(tmp_path).obtain("key", make)
+    assert (done / "x").read_text() == "1"
+    assert made == [1]
+    assert not (tmp_path / "key" / "checkpoint").exists()
+    Store(tmp_path, fresh=True).obtain("key", make)
+    assert made == [1, 1]
+
+
+def test_a_result_that_fails_half_way_is_not_finished_but_its_checkpoint_stays(tmp_path: Path) -> None:
+    def fail(workshop: Path, result: Path) -> None:
+        write_text(workshop / "checkpoint", "half-way")
+        write_text(result / "x", "1")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        Store(tmp_path).obtain("key", fail)
+    assert not Store(tmp_path).done("key").exists()
+    assert (tmp_path / "key" / "checkpoint").read_text() == "half-way"
+
+
+def test_a_digest_does_not_depend_on_the_order_of_keys() -> None:
+    assert digest({"a": 1, "b": [2]}) == digest({"b": [2], "a": 1}) != digest({"a": 1, "b": [3]})

@@ -1,0 +1,131 @@
+"""A mistake in params.yaml is one line that says where, what was found and what is allowed; nothing is written."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ebmbench.core.errors import UserError
+from ebmbench.core.params import load_params
+from ebmbench.core.registry import load, names
+from ebmbench.core.schema import check, read_yaml
+from ebmbench.stages import suites
+from ebmbench.stages.workspace import ready
+
+ROOT = Path(__file__).parents[2]
+
+FAULTS = {
+    # what to replace: by what, and what the message must say
+    "seeds: [0, 1, 2]": [
+        ("seeds: [zero]", "benchmark.seeds.0: found 'zero', allowed: a valid integer"),
+        ("seeds: [0.5]", "benchmark.seeds.0: found 0.5, allowed: a valid integer"),
+        ("seeds: [-1]", "benchmark.seeds.0: found -1, allowed: greater than or equal to 0"),
+        ("seeds: [true]", "benchmark.seeds.0: found True, allowed: a valid integer"),
+        ("seeds: [0, 0]", "benchmark.seeds: found 0 twice"),
+        ("seeds: []", "benchmark.seeds: found \\[\\]"),
+        ("seeds: 3", "benchmark.seeds: found 3, allowed: a valid list"),
+        ("sedes: [0]", "benchmark.sedes: found an unknown key.*did you mean 'seeds'"),
+    ],
+    "suite: quick": [("suite: ../up", "benchmark.suite: found '../up'")],
+    "budget: 8_000_000": [
+        ("budget: -5", "training.budget: found -5, allowed: greater than or equal to 1"),
+        ("budget: many", "training.budget: found 'many', allowed: a valid integer"),
+        ("bugdet: 5", "training.bugdet: found an unknown key.*did you mean 'budget'"),
+    ],
+    "methods: [mle, nce, dsm]": [("methods: [mle, dsn]", "benchmark.methods: found 'dsn'.*did you mean 'dsm'")],
+    "- kl_target": [("- kl_targt", "benchmark.metrics: found 'kl_targt'.*did you mean 'kl_target'")],
+    "baselines: [oracle, gaussian]": [("baselines: [orakle]", "benchmark.baselines: found 'orakle'.*'oracle'")],
+    "datasets: [eight_gaussians,": [("datasets: [eight_gausians,", "found 'eight_gausians'.*'eight_gaussians'")],
+    "sigma: 0.1": [
+        ("sigma: -1.0", "methods.dsm.sigma: found -1.0, allowed: greater than 0"),
+        ("sigma: [0.1, none]", "methods.dsm.sigma: found 'none', allowed: a valid number"),
+        ("sgima: 0.1", "methods.dsm.sgima: found an unknown key.*did you mean 'sigma'"),
+    ],
+    "noise: gaussian": [("noise: gausian", "methods.nce.noise: found 'gausian', allowed: 'gaussian' or 'uniform'")],
+    "{kind: mala, steps: 300,": [
+        ("{kind: malla, steps: 300,", "sampling.sampler.kind: found 'malla', allowed: langevin, mala"),
+        ("{kind: mala, steps: 0,", "sampling.sampler.steps: found 0, allowed: greater than or equal to 1"),
+        ("{kind: mala, stepz: 9,", "sampling.sampler.stepz: found an unknown key.*did you mean 'steps'"),
+    ],
+    "{kind: mala, steps: 20,": [("{kind: mala, steps: -2,", "methods.mle.sampler.steps: found -2")],
+    "width: 64": [("width: 0", "models.mlp.width: found 0, allowed: greater than or equal to 1")],
+    "model: mlp": [("model: mlpp", "methods.mle.model: found 'mlpp'.*did you mean 'mlp'")],
+    "ebmbench/data/two_moons.py": [("/etc/two_moons.py", "datasets.two_moons.source: found '/etc/two_moons.py'")],
+    "rows: 200": [("rows: [1", "params.yaml: not readable"), ("rows: 1\n  rows: 2", "params.yaml: not readable")],
+}
+
+
+def project(folder: Path, old: str = "", new: str = "") -> Path:
+    shutil.copytree(ROOT / "suites", folder / "suites")
+    suites.use(folder, "quick")
+    text = (folder / "params.yaml").read_text(encoding="utf-8")
+    assert old in text
+    (folder / "params.yaml").write_text(text.replace(old, new, 1), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"), [(old, new, message) for old, faults in FAULTS.items() for new, message in faults]
+)
+def test_a_fault_is_named_with_file_key_finding_and_what_is_allowed(tmp_path: Path, old: str, new: str, message: str) -> None:
+    root = project(tmp_path, old, new)
+    with pytest.raises(UserError) as caught:
+        ready(root, load_params(root))
+    line = str(caught.value)
+    assert line.startswith("params.yaml: ")
+    assert re.search(message, line)
+    assert "\n" not in line
+
+
+def test_the_command_ends_with_code_two_one_line_and_nothing_written(tmp_path: Path) -> None:
+    root = project(tmp_path, "budget: 8_000_000", "budget: -5")
+    before = sorted(path.name for path in root.iterdir())
+    done = subprocess.run([sys.executable, "-m", "ebmbench", "run"], cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == "error: params.yaml: training.budget: found -5, allowed: greater than or equal to 1\n"
+    assert sorted(path.name for path in root.iterdir()) == before
+
+
+def test_the_committed_parameters_are_a_suite_without_edits() -> None:
+    assert suites.local_edits(ROOT) == []
+
+
+@pytest.mark.parametrize("suite", list(suites.available(ROOT)))
+def test_every_suite_is_valid(tmp_path: Path, suite: str) -> None:
+    root = project(tmp_path)
+    suites.use(root, suite)
+    ready(root, load_params(root))
+    assert load_params(root).benchmark.suite == suite
+
+
+def test_switching_there_and_back_gives_the_same_bytes(tmp_path: Path) -> None:
+    root = project(tmp_path)
+    before = (root / "params.yaml").read_bytes()
+    suites.use(root, "smoke")
+    assert (root / "params.yaml").read_bytes() != before
+    suites.use(root, "quick")
+    assert (root / "params.yaml").read_bytes() == before
+
+
+def test_a_users_edit_is_not_dropped_without_being_asked_to(tmp_path: Path) -> None:
+    root = project(tmp_path, "sigma: 0.1", "sigma: 0.3")
+    with pytest.raises(UserError, match=r"methods\.dsm\.sigma"):
+        suites.use(root, "smoke")
+    suites.use(root, "smoke", force=True)
+    assert load_params(root).benchmark.suite == "smoke"
+
+
+def test_an_unknown_suite_is_refused_with_the_nearest_name(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="did you mean 'quick'"):
+        suites.use(project(tmp_path), "quik")
+
+
+@pytest.mark.parametrize("method", names("methods"))
+def test_defaults_in_code_and_in_the_suites_are_the_same(method: str) -> None:
+    section = read_yaml(ROOT / "suites" / "defaults.yaml")["methods"][method]
+    settings = load("methods", method).Settings
+    assert check(settings, section, "defaults.yaml") == settings()

@@ -1,0 +1,30 @@
+"""Named random streams: the name decides, and nothing else."""
+
+import pytest
+import torch
+
+from ebmbench.core.streams import draws, stream
+
+pytestmark = pytest.mark.usefixtures("untouched_global_generator")
+
+
+def first(*name: str | int) -> float:
+    return torch.rand((), generator=stream(*name)).item()  # type: ignore[arg-type]
+
+
+def test_the_same_name_gives_the_same_numbers_and_another_name_others() -> None:
+    assert first(0, "noise", 1) == first(0, "noise", 1)
+    assert len({first(0, "noise", 1), first(1, "noise", 1), first(0, "noise", 2), first(0, "chain", 1)}) == 4
+
+
+def test_names_do_not_run_together() -> None:
+    assert first(0, "a", "bc") != first(0, "ab", "c")
+    assert first(1, 11) != first(11, 1)
+
+
+def test_draws_are_the_streams_below_a_name() -> None:
+    assert torch.rand((), generator=draws(3, "train", 7)("noise")).item() == first(3, "train", 7, "noise")
+
+
+def test_the_numbers_are_pinned_so_that_old_results_can_be_made_again() -> None:
+    assert torch.randint(1000, (3,), generator=stream(0, "pin")).tolist() == [319, 911, 428]

@@ -1,0 +1,152 @@
+"""Metrics against closed forms: two Gaussians, whose divergences are known."""
+
+import math
+
+import pytest
+import torch
+from tests.conftest import gaussian_facts
+
+from ebmbench.core.params import Evaluation as Settings
+from ebmbench.core.registry import describe, load, names
+from ebmbench.core.streams import stream
+from ebmbench.data.densities.mixture import Mixture
+from ebmbench.metrics.evaluation import Evaluation, Subject, Unavailable
+from ebmbench.metrics.quadrature import integrate
+
+S = 1.3  # the model's deviation; the data's is 1
+
+
+def normal(deviation: float) -> Mixture:
+    return Mixture(torch.zeros(1, 2), torch.ones(1), deviation)
+
+
+def evaluation(deviation: float = S, density: bool = True, count: int = 4000) -> Evaluation:
+    model, truth = normal(deviation), normal(1.0)
+    # An unnormalised energy: the constant must not matter.
+    subject = Subject(lambda x: 3.0 - model.log_prob(x), model.sample(count, stream(0, "model")), truth, {"c": -3.0})
+    test = truth.sample(count, stream(0, "test"))
+    return Evaluation(subject, test, truth if density else None, gaussian_facts(2), Settings(cells=256, block=500))
+
+
+def value(name: str, e: Evaluation) -> float:
+    found = load("metrics", name).compute(e).value
+    assert found is not None
+    return found
+
+
+def test_kl_both_ways_are_those_of_two_gaussians() -> None:
+    expected = 2 * math.log(S) + 1 / S**2 - 1
+    assert value("kl", evaluation()) == pytest.approx(expected, abs=1e-8)
+    assert value("kl_target", evaluation()) == pytest.approx(expected, abs=1e-8)
+    assert value("reverse_kl", evaluation()) == pytest.approx(S**2 - 1 - 2 * math.log(S), abs=1e-6)
+
+
+def test_total_variation_is_that_of_two_gaussians() -> None:
+    r2 = 4 * math.log(S) / (1 - 1 / S**2)  # where the densities cross
+    expected = math.exp(-r2 / (2 * S**2)) - math.exp(-r2 / 2)
+    assert value("total_variation", evaluation()) == pytest.approx(expected, abs=1e-4)
+
+
+def test_off_support_is_the_tail_beyond_the_threshold() -> None:
+    radius2 = 2 * math.log(1000)
+    assert value("off_support", evaluation()) == pytest.approx(math.exp(-radius2 / (2 * S**2)), rel=0.01)
+
+
+def test_the_relative_fisher_divergence_of_a_scaled_gaussian() -> None:
+    assert value("fisher", evaluation()) == pytest.approx((1 - 1 / S**2) ** 2, abs=1e-10)
+
+
+def test_log_z_and_the_learned_constant() -> None:
+    e = evaluation()
+    assert e.grid.log_z == pytest.approx(-3.0, abs=1e-8)
+    assert value("log_z_error", e) == pytest.approx(0, abs=1e-8)
+
+
+def test_likelihood_and_gap_agree_with_the_divergence_within_their_error() -> None:
+    gap = load("metrics", "oracle_gap").compute(evaluation())
+    assert gap.value == pytest.approx(2 * math.log(S) + 1 / S**2 - 1, abs=4 * gap.error)
+    likelihood = load("metrics", "log_likelihood").compute(evaluation())
+    assert likelihood.value == pytest.approx(-math.log(2 * math.pi * S**2) - 1 / S**2, abs=4 * likelihood.error)
+
+
+@pytest.mark.parametrize("name", names("metrics"))
+def test_the_truth_itself_is_at_the_floor(name: str) -> None:
+    found = load("metrics", name).compute(evaluation(deviation=1.0))
+    floor = {"mmd": 4 * (found.error or 0), "sliced_wasserstein": 0.1, "off_support": 0.0011, "mode_sampler": 0.05}
+    if describe("metrics", name).direction == "lower":
+        assert abs(found.value) <= floor.get(name, 1e-8)
+
+
+def test_mmd_sees_a_difference_and_its_error_is_honest() -> None:
+    wide = load("metrics", "mmd").compute(evaluation())
+    assert wide.value > 5 * wide.error
+    same = load("metrics", "mmd").compute(evaluation(1.0, count=20_000))
+    assert abs(same.value) < 4 * same.error
+
+
+def test_mmd_is_unbiased_and_symmetric() -> None:
+    from ebmbench.metrics.mmd import mmd_squared
+
+    x, y = (torch.randn(50, 2, generator=stream(seed, "x"), dtype=torch.float64) for seed in (0, 1))
+    assert mmd_squared(x, y, 1.0).item() == pytest.approx(mmd_squared(y, x, 1.0).item())
+    assert mmd_squared(x, x, 1.0).item() < 0  # an unbiased estimate must be able to be negative
+
+
+def test_sliced_wasserstein_of_a_shift_is_its_length_over_root_two() -> None:
+    x = torch.randn(2000, 2, generator=stream(0, "x"))
+    subject = Subject(None, x + torch.tensor([3.0, 0.0]))
+    e = Evaluation(subject, x, None, gaussian_facts(2), Settings(projections=4000))
+    assert value("sliced_wasserstein", e) == pytest.approx(3 / math.sqrt(2), rel=0.03)
+
+
+def test_a_lost_mode_shows_in_density_and_sampler() -> None:
+    centres = torch.tensor([[-5.0, 0.0], [5.0, 0.0]])
+    truth, lost = Mixture(centres, torch.tensor([0.2, 0.8]), 1.0), Mixture(centres, torch.tensor([1e-9, 1.0]), 1.0)
+    subject = Subject(lambda x: -lost.log_prob(x), lost.sample(4000, stream(0, "s")), truth)
+    e = Evaluation(subject, truth.sample(4000, stream(0, "t")), truth, gaussian_facts(2, 3.0), Settings(cells=256))
+    assert value("mode_density", e) == pytest.approx(0.2, abs=1e-6)
+    assert value("mode_sampler", e) == pytest.approx(0.2, abs=1e-3)
+
+
+@pytest.mark.parametrize("name", names("metrics"))
+def test_without_a_known_density_a_metric_works_or_says_why_not(name: str) -> None:
+    e = evaluation(density=False)
+    e = Evaluation(Subject(None, e.subject.samples), e.test, None, e.facts, e.settings)
+    if name in ("mmd", "sliced_wasserstein"):
+        assert value(name, e) > 0
+    else:
+        with pytest.raises(Unavailable):
+            load("metrics", name).compute(e)
+
+
+@pytest.mark.parametrize("name", names("metrics"))
+def test_it_says_which_way_is_better_and_cites(name: str) -> None:
+    entry = describe("metrics", name)
+    assert entry.direction in ("lower", "higher")
+    assert len(entry.paper) > 20
+
+
+def test_samples_that_are_not_finite_are_named_not_dropped() -> None:
+    e = evaluation()
+    samples = e.subject.samples.clone()
+    samples[7] = float("nan")
+    broken = Evaluation(Subject(None, samples), e.test, e.density, e.facts, e.settings)
+    with pytest.raises(Unavailable, match="1 of 4000 samples are not finite"):
+        load("metrics", "mmd").compute(broken)
+
+
+def test_the_grid_grows_until_it_holds_the_mass() -> None:
+    wide = normal(3.0)
+    grid = integrate(lambda x: -wide.log_prob(x), gaussian_facts(2), 256)
+    assert grid.held
+    assert float(grid.axes[0].max()) > 8
+    assert grid.log_z == pytest.approx(0, abs=1e-6)
+
+
+def test_a_grid_that_cannot_hold_the_mass_says_so() -> None:
+    flat = integrate(lambda x: x.norm(dim=1) * 1e-3, gaussian_facts(2), 64)
+    assert not flat.held
+    far = Subject(lambda x: x.norm(dim=1) * 1e-3, None)
+    e = Evaluation(far, torch.zeros(10, 2), normal(1.0), gaussian_facts(2), Settings(cells=64))
+    with pytest.raises(Unavailable, match="no grid holds the model's mass"):
+        load("metrics", "kl").compute(e)

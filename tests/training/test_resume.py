@@ -1,0 +1,114 @@
+"""A run that was stopped and resumed equals one that never stopped, bit for bit, wherever it was stopped."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from tests.conftest import gaussian_facts
+
+from ebmbench.core import checkpoint
+from ebmbench.core.files import read_json
+from ebmbench.core.params import Training
+from ebmbench.core.registry import load, names
+from ebmbench.core.streams import stream
+from ebmbench.training.job import Job
+from ebmbench.training.run import train
+from ebmbench.training.trainer import Diverged, Trainer
+
+DATA = torch.randn(500, 2, generator=stream(0, "data"))
+
+
+def job(method: str, seed: int = 0, budget: int = 60_000) -> Job:
+    settings = load("methods", method).Settings()
+    model = load("models", settings.model).Settings(width=8, layers=2)
+    training = Training(budget=budget, batch_size=32, rows=20)
+    return Job(method, settings, {}, seed, training, model, gaussian_facts(2))
+
+
+class Killed(BaseException):
+    """Stands for a kill -9: nothing between the last checkpoint and this is kept."""
+
+
+def killed_after(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+    advance, taken = Trainer.advance, []
+
+    def until(self: Trainer) -> None:
+        if len(taken) == rows:
+            raise Killed
+        taken.append(1)
+        advance(self)
+
+    monkeypatch.setattr(Trainer, "advance", until)
+
+
+@pytest.mark.parametrize("rows", [1, 7, 13])
+@pytest.mark.parametrize("method", names("methods"))
+def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path: Path, method: str, rows: int) -> None:
+    for name in ("whole", "killed", "result"):
+        (tmp_path / name).mkdir()
+    train(job(method), DATA, tmp_path, tmp_path / "whole")
+    workshop = tmp_path / "workshop"
+    with pytest.MonkeyPatch.context() as patch:
+        killed_after(patch, rows)
+        with pytest.raises(Killed):
+            train(job(method), DATA, workshop, tmp_path / "killed", save_every=0.0)
+    assert (workshop / "checkpoint.safetensors").exists()
+    train(job(method), DATA, workshop, tmp_path / "result")
+    for file in ("model.safetensors", "status.json", "history.csv"):
+        assert (tmp_path / "result" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+
+
+def test_a_damaged_checkpoint_is_not_gone_on_with(tmp_path: Path) -> None:
+    for name in ("whole", "result", "workshop"):
+        (tmp_path / name).mkdir()
+    train(job("nce"), DATA, tmp_path, tmp_path / "whole")
+    (tmp_path / "workshop" / "checkpoint.safetensors").write_bytes(b"\x10\x00\x00\x00\x00\x00\x00\x00{half")
+    train(job("nce"), DATA, tmp_path / "workshop", tmp_path / "result")
+    assert (tmp_path / "result" / "history.csv").read_bytes() == (tmp_path / "whole" / "history.csv").read_bytes()
+
+
+@pytest.mark.parametrize("method", names("methods"))
+def test_the_budget_is_spent_and_not_overspent_by_more_than_a_step(method: str) -> None:
+    trainer = Trainer(job(method), DATA)
+    before = 0
+    while trainer.progress < 1:
+        before = trainer.meter.counts.passes if trainer.step else 0
+        trainer.advance()
+    step = trainer.meter.counts.passes / trainer.step
+    assert before < trainer.job.training.budget <= trainer.meter.counts.passes < trainer.job.training.budget + step
+
+
+def test_a_loss_that_is_not_a_number_ends_the_run_as_diverged_and_is_not_replaced(tmp_path: Path) -> None:
+    data = DATA.clone()
+    data[::2] = float("nan")
+    train(job("dsm"), data, tmp_path, tmp_path)
+    status = read_json(tmp_path / "status.json")
+    assert (status["status"], status["step"]) == ("diverged", 0)
+    assert status["reason"] == "loss is nan at step 0"
+    tensors, _ = checkpoint.load(tmp_path / "model.safetensors")
+    assert all(torch.isfinite(tensor).all() for tensor in tensors.values())
+
+
+def test_no_weight_is_touched_by_a_bad_gradient() -> None:
+    trainer = Trainer(job("dsm"), DATA)
+    trainer.advance()
+    before = [parameter.clone() for parameter in trainer.parameters]
+    trainer.data = torch.full_like(DATA, torch.inf)
+    with pytest.raises(Diverged, match="at step"):
+        trainer.advance()
+    assert all(torch.equal(a, b) for a, b in zip(before, trainer.parameters, strict=True))
+
+
+def test_seeds_differ_and_the_digest_names_what_matters() -> None:
+    assert job("dsm").digest() == job("dsm").digest()
+    others = {job("dsm", seed=1).digest(), job("dsm", budget=70_000).digest(), job("nce").digest()}
+    assert len(others | {job("dsm").digest()}) == 4
+
+
+def test_training_lowers_the_loss() -> None:
+    trainer = Trainer(job("nce", budget=400_000), DATA)
+    while trainer.progress < 1:
+        trainer.advance()
+    losses = trainer.history["loss"]
+    assert sum(losses[-5:]) < sum(losses[:5])
+    assert len(losses) == 20
