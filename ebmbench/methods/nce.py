@@ -91,5 +91,5 @@ def _sample(noise: Distribution, count: int, generator: Generator) -> Tensor:
     """torch's distributions know only the global generator: lend it a seed of ours and put it back as it was."""
     seed = int(torch.randint(2**62, (), generator=generator))
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # torch.manual_seed formats a stack trace for absent GPUs
         return noise.sample((count,))

@@ -30,7 +30,7 @@ FAULTS = {
         ("sedes: [0]", "benchmark.sedes: found an unknown key.*did you mean 'seeds'"),
     ],
     "suite: quick": [("suite: ../up", "benchmark.suite: found '../up'")],
-    "budget: 8_000_000": [
+    "budget: 5_000_000": [
         ("budget: -5", "training.budget: found -5, allowed: greater than or equal to 1"),
         ("budget: many", "training.budget: found 'many', allowed: a valid integer"),
         ("bugdet: 5", "training.bugdet: found an unknown key.*did you mean 'budget'"),
@@ -45,8 +45,8 @@ FAULTS = {
         ("sgima: 0.1", "methods.dsm.sgima: found an unknown key.*did you mean 'sigma'"),
     ],
     "noise: gaussian": [("noise: gausian", "methods.nce.noise: found 'gausian', allowed: 'gaussian' or 'uniform'")],
-    "{kind: mala, steps: 300,": [
-        ("{kind: malla, steps: 300,", "sampling.sampler.kind: found 'malla', allowed: langevin, mala"),
+    "{kind: mala, steps: 200,": [
+        ("{kind: malla, steps: 200,", "sampling.sampler.kind: found 'malla', allowed: langevin, mala"),
         ("{kind: mala, steps: 0,", "sampling.sampler.steps: found 0, allowed: greater than or equal to 1"),
         ("{kind: mala, stepz: 9,", "sampling.sampler.stepz: found an unknown key.*did you mean 'steps'"),
     ],
@@ -81,7 +81,7 @@ def test_a_fault_is_named_with_file_key_finding_and_what_is_allowed(tmp_path: Pa
 
 
 def test_the_command_ends_with_code_two_one_line_and_nothing_written(tmp_path: Path) -> None:
-    root = project(tmp_path, "budget: 8_000_000", "budget: -5")
+    root = project(tmp_path, "budget: 5_000_000", "budget: -5")
     before = sorted(path.name for path in root.iterdir())
     done = subprocess.run([sys.executable, "-m", "ebmbench", "run"], cwd=root, capture_output=True, text=True, check=False)
     assert done.returncode == 2

@@ -1,0 +1,155 @@
+"""The real flow, with a real Prefect server, as the user starts it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines import guard
+from pipelines.server import start_server
+
+pytestmark = pytest.mark.slow
+COMMAND = [sys.executable, "-m", "pipelines.benchmark", "--jobs", "2", "--root"]
+Before = Callable[[Path, str, str], None]
+
+
+@pytest.fixture(scope="module")
+def api(sandbox: Path) -> Iterator[str]:
+    """A server for the whole file: starting one takes longer than a flow."""
+    with ExitStack() as stack:
+        yield start_server(sandbox, stack)
+
+
+def start(root: Path, api: str | None) -> "subprocess.Popen[str]":
+    env = {**os.environ, "PREFECT_API_URL": api} if api else dict(os.environ)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [*COMMAND, str(root)], env=env, stdout=pipe, stderr=pipe, text=True, start_new_session=True
+    )
+
+
+def finish(flow: "subprocess.Popen[str]") -> tuple[int, str, str]:
+    out, err = flow.communicate(timeout=120)
+    return flow.returncode, out, err
+
+
+def latest(api: str, what: str, kind: str = "filter", **more: Any) -> list[dict[str, Any]]:
+    body = json.dumps({"limit": 50, **more}).encode()
+    request = urllib.request.Request(f"{api}/{what}/{kind}", body, {"Content-Type": "application/json"})
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=30) as answer:
+        found: list[dict[str, Any]] = json.load(answer)
+    return found
+
+
+def outcomes(root: Path) -> dict[str, str]:
+    stages = json.loads((root / "work/flow/outcomes.json").read_text())["stages"]
+    return {name: outcome["kind"] for name, outcome in stages.items()}
+
+
+def test_a_failing_cell_is_named_while_the_rest_and_the_report_run_and_the_next_run_mends_it(
+    done: Path, api: str, before: Before, dvc: Callable[..., str]
+) -> None:
+    (done / "code/dsm.py").write_text("# new\n")
+    before(done, "rings-dsm", "exit 3")
+    code, out, err = finish(start(done, api))
+    assert code == 1, err
+    assert outcomes(done) == {
+        "train@rings-dsm": "failed",
+        "evaluate@rings-dsm": "blocked",
+        "train@two_moons-dsm": "ran",
+        "evaluate@two_moons-dsm": "ran",
+        "report": "ran",
+    }
+    assert "failed: train@rings-dsm, see work/flow/logs/train@rings-dsm.log" in out
+    assert "report: reports/tiny/latest/report.md" in out
+    assert "[5/5] report ran" in err and "Traceback" not in err and "prefect" not in err.lower()
+    _assert_prefect_saw_it(api)
+
+    before(done, "rings-dsm", "true")
+    code, out, err = finish(start(done, api))
+    assert code == 0, err
+    assert outcomes(done)["train@rings-dsm"] == "ran" and "train@two_moons-dsm" not in outcomes(done)
+    assert dvc(done, "status", "--json").strip() == "{}"
+
+
+def _assert_prefect_saw_it(api: str) -> None:
+    runs = latest(api, "flow_runs", sort="START_TIME_DESC")
+    assert runs[0]["state_type"] == "FAILED" and "train@rings-dsm.log" in runs[0]["state"]["message"]
+    tasks = {run["name"]: run["state_name"] for run in latest(api, "task_runs")}
+    assert tasks["train@rings-dsm"] == "Failed" and tasks["evaluate@two_moons-dsm"] == "Ran"
+    artifacts = {artifact["key"]: artifact for artifact in latest(api, "artifacts")}
+    assert artifacts.keys() >= {"benchmark-progress", "benchmark-stages", "benchmark-report"}
+    assert artifacts["benchmark-progress"]["data"] == 100.0
+
+
+def test_ctrl_c_stops_the_stages_and_is_recorded_as_cancelled(
+    done: Path,
+    api: str,
+    before: Before,
+    wait_until: Callable[..., None],
+    processes_in: Callable[[Path], dict[int, str]],
+) -> None:
+    (done / "code/dsm.py").write_text("# newer\n")
+    before(done, "rings-dsm", "touch begun; sleep 100")
+    flow = start(done, api)
+    wait_until((done / "begun").exists, 60, "the stage runs")
+    os.killpg(flow.pid, signal.SIGINT)  # as a terminal does: to the whole foreground group
+    code, out, err = finish(flow)
+    assert (code, out) == (130, "stopped; run again to go on\n"), err
+    assert "Traceback" not in err
+    assert outcomes(done)["train@rings-dsm"] == "stopped"
+    assert processes_in(done) == {}
+    assert latest(api, "flow_runs", sort="START_TIME_DESC")[0]["state_type"] == "CANCELLED"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_kill_9_leaves_nothing_running_not_even_prefects_server(
+    done: Path,
+    sandbox: Path,
+    before: Before,
+    wait_until: Callable[..., None],
+    processes_in: Callable[[Path], dict[int, str]],
+) -> None:
+    (done / "code/dsm.py").write_text("# newest\n")
+    before(done, "rings-dsm", "touch begun; sleep 100")
+    flow = start(done, api=None)
+    wait_until((done / "begun").exists, 120, "the stage runs")
+    assert "uvicorn" in " ".join(processes_in(done).values())
+    flow.kill()
+    flow.communicate()
+    wait_until(lambda: not processes_in(done), guard.GRACE_SECONDS + 2, "nothing runs")
+
+
+def test_a_run_with_nothing_to_do_ends_in_seconds_and_never_meets_prefect(done: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from pipelines.benchmark import run; "
+        "result = run(Path(sys.argv[1])); print(result.message, result.report, 'prefect' in sys.modules, "
+        "'torch' in sys.modules)"
+    )
+    begin = time.monotonic()
+    command = [sys.executable, "-c", program, str(done)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert answer.stdout == (
+        "nothing to do: everything is up to date reports/tiny/latest/report.md False False\n"
+    )
+    assert time.monotonic() - begin < 15
+
+
+def test_prefect_finds_the_flow_where_a_deployment_would_name_it(sandbox: Path) -> None:
+    program = (
+        "from prefect.flows import load_flow_from_entrypoint as load; "
+        "print(load('pipelines/benchmark.py:benchmark').name)"
+    )
+    project = Path(guard.__file__).parents[1]
+    command = [sys.executable, "-c", program]
+    answer = subprocess.run(command, cwd=project, capture_output=True, text=True, check=True)
+    assert answer.stdout == "benchmark\n"

@@ -1,0 +1,143 @@
+"""Commands that end when they should, and stages as DVC runs them."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+
+import pytest
+import yaml
+
+from pipelines import guard
+from pipelines.outcome import FAILED, RAN, RESTORED, SKIPPED, STOPPED
+from pipelines.plan import read_plan
+from pipelines.ready import drain
+from pipelines.supervise import reproduce, run
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+Processes = Callable[[Path], dict[int, str]]
+Before = Callable[[Path, str, str], None]
+
+# A flow in small: it starts a stage, and is then killed.
+FLOW = """
+import sys
+from pathlib import Path
+from threading import Event
+from pipelines.supervise import reproduce
+reproduce(Path(sys.argv[1]), "train@rings-dsm", Event())
+"""
+
+
+def sh(root: Path, shell: str, stop: Event | None = None) -> int | None:
+    return run(["/bin/sh", "-c", shell], root / "log", root, stop or Event())
+
+
+def test_output_and_exit_code_of_a_command_are_kept(tmp_path: Path) -> None:
+    assert sh(tmp_path, "echo out; echo err >&2; exit 7") == 7
+    assert (tmp_path / "log").read_text() == "out\nerr\n"
+
+
+def test_a_stage_gets_one_thread_and_this_python(tmp_path: Path) -> None:
+    assert sh(tmp_path, "echo $OMP_NUM_THREADS $MKL_NUM_THREADS; command -v python") == 0
+    assert (tmp_path / "log").read_text().split() == ["1", "1", str(Path(sys.executable).parent / "python")]
+
+
+@linux
+def test_what_a_command_leaves_in_the_background_ends_with_it(
+    tmp_path: Path, processes_in: Processes
+) -> None:
+    assert sh(tmp_path, "sleep 100 & exit 0") == 0
+    assert processes_in(tmp_path) == {}
+
+
+@linux
+def test_a_command_that_will_not_stop_is_killed_with_its_children(
+    tmp_path: Path, processes_in: Processes
+) -> None:
+    stop = Event()
+    threading.Timer(0.5, stop.set).start()
+    begin = time.monotonic()
+    assert sh(tmp_path, "trap '' INT TERM; sleep 100 & while true; do sleep 1; done", stop) is None
+    assert 0.5 + guard.GRACE_SECONDS <= time.monotonic() - begin < 10
+    assert processes_in(tmp_path) == {}
+
+
+@linux
+def test_kill_9_of_the_flow_leaves_neither_dvc_nor_its_command(
+    done: Path, before: Before, processes_in: Processes, wait_until: Callable[..., None]
+) -> None:
+    before(done, "rings-dsm", "trap '' INT; touch begun; sleep 100")
+    (done / "code/dsm.py").write_text("# new\n")
+    with subprocess.Popen([sys.executable, "-c", FLOW, str(done)], cwd=done.parent) as flow:
+        wait_until((done / "begun").exists, 20, "the stage runs")
+        commands = " ".join(processes_in(done).values())
+        assert "dvc --wait-for-lock repro" in commands and "sleep 100" in commands
+        flow.send_signal(signal.SIGKILL)
+    wait_until(lambda: not processes_in(done), guard.GRACE_SECONDS + 2, "nothing runs")
+    before(done, "rings-dsm", "true")
+    assert reproduce(done, "train@rings-dsm", Event()).kind == RAN  # no lock is left behind
+
+
+def test_a_stage_runs_then_is_skipped_then_is_restored_from_the_run_cache(done: Path) -> None:
+    code, old = done / "code/nce.py", (done / "code/nce.py").read_text()
+    code.write_text("# new\n")
+    kinds = [reproduce(done, "train@rings-nce", Event()).kind for _ in range(2)]
+    code.write_text(old)
+    outcome = reproduce(done, "train@rings-nce", Event())
+    assert [*kinds, outcome.kind] == [RAN, SKIPPED, RESTORED]
+    assert (done / "runs/tiny/rings/nce/train/model").read_text().endswith(old)
+    assert outcome.log == "work/flow/logs/train@rings-nce.log" and outcome.seconds > 0
+
+
+def test_a_failing_stage_fails_at_once_and_its_log_says_why(done: Path, before: Before) -> None:
+    # The stage's own words about locks must not be taken for DVC's.
+    before(done, "rings-dsm", "echo ERROR: Unable to acquire lock; echo the disk is full; exit 3")
+    (done / "code/dsm.py").write_text("# new\n")
+    outcome = reproduce(done, "train@rings-dsm", Event())
+    assert outcome.kind == FAILED
+    log = (done / str(outcome.log)).read_text()
+    assert log.count("the disk is full\n") == 1
+
+
+def test_a_stage_that_another_dvc_holds_is_tried_again_until_it_is_free(
+    done: Path, before: Before, wait_until: Callable[..., None]
+) -> None:
+    before(done, "rings-dsm", "touch begun; while ! grep -q busy work/flow/logs/*.log; do sleep 0.1; done")
+    command = [sys.executable, "-m", "dvc", "repro", "--quiet", "--force", "--single-item", "train@rings-dsm"]
+    with subprocess.Popen(command, cwd=done):
+        wait_until((done / "begun").exists, 20, "the other dvc trains")
+        outcome = reproduce(done, "train@rings-dsm", Event())
+    assert outcome.kind == SKIPPED
+    assert "is busy" in (done / str(outcome.log)).read_text()
+
+
+def test_a_stopped_stage_leaves_a_state_from_which_the_next_run_goes_on(
+    done: Path, before: Before, wait_until: Callable[..., None]
+) -> None:
+    before(done, "rings-dsm", "touch begun; sleep 100")
+    (done / "code/dsm.py").write_text("# new\n")
+    stop = Event()
+    with ThreadPoolExecutor() as pool:
+        stage = pool.submit(reproduce, done, "train@rings-dsm", stop)
+        wait_until((done / "begun").exists, 20, "the stage runs")
+        stop.set()
+        assert stage.result().kind == STOPPED
+    before(done, "rings-dsm", "true")
+    assert {stage.name for stage in read_plan(done).todo} >= {"train@rings-dsm", "evaluate@rings-dsm"}
+    assert reproduce(done, "train@rings-dsm", Event()).kind == RAN
+
+
+def test_stages_in_parallel_leave_the_same_lock_file_as_dvc_alone(
+    workspace: Path, done: Path, dvc: Callable[..., str]
+) -> None:
+    outcomes = drain(read_plan(workspace), 4, lambda name, stop: reproduce(workspace, name, stop))
+    assert {outcome.kind for outcome in outcomes.values()} == {RAN}
+    assert dvc(workspace, "status", "--json").strip() == "{}"
+    locks = [yaml.safe_load((root / "dvc.lock").read_text()) for root in (workspace, done)]
+    assert locks[0] == locks[1]
+    assert read_plan(workspace).todo == ()

@@ -1,0 +1,171 @@
+"""The report as a whole: golden text, images, determinism, and everything that may be missing."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+
+from ebmbench.report.build import build
+from ebmbench.report.results import load_results
+
+Params = dict[str, Any]
+GOLDEN = Path(__file__).with_name("golden.md")
+
+
+def text_of(report: Path) -> str:
+    return (report / "report.md").read_text(encoding="utf-8")
+
+
+def without_provenance(text: str) -> str:
+    """The report without the section that tells of the machine."""
+    return re.sub(r"## Provenance\n.*?(?=\n## Papers)", "## Provenance\n", text, flags=re.DOTALL)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_the_report_reads_as_the_golden_file(report: Path) -> None:
+    """After a wanted change, run once with UPDATE_GOLDEN=1 and read the difference before it is committed."""
+    text = without_provenance(text_of(report))
+    if os.environ.get("UPDATE_GOLDEN"):
+        GOLDEN.write_text(text, encoding="utf-8")
+    assert text == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_every_image_exists_is_small_and_has_a_text(report: Path) -> None:
+    images = re.findall(r"!\[(.*?)\]\((.*?)\)", text_of(report))
+    assert {path for _, path in images} == {f"figures/{file.name}" for file in (report / "figures").iterdir()}
+    assert len(images) == 7
+    for alt, path in images:
+        assert len(alt) > 20
+        assert 2_000 < (report / path).stat().st_size < 300_000
+
+
+def test_every_link_leads_somewhere(report: Path) -> None:
+    text = text_of(report)
+    headings = {line[3:].lower().replace(" ", "-") for line in text.splitlines() if line.startswith("## ")}
+    links = re.findall(r"(?<!!)\[[^\]]*\]\((.*?)\)", text)
+    assert "results.csv" in links
+    assert all(link[1:] in headings if link.startswith("#") else (report / link).is_file() for link in links)
+
+
+def test_the_same_runs_give_the_same_bytes(root: Path, params: Params, report: Path) -> None:
+    first = files(build(root, params))
+    assert first == files(build(root, params))
+    assert first == files(report)
+
+
+def test_no_date_and_no_program_is_written_into_images(report: Path) -> None:
+    for file in (report / "figures").iterdir():
+        content = file.read_bytes()
+        traces = [b"<dc:date>", b"<dc:creator>", b"tIME", b"tEXt", matplotlib.__version__.encode()]
+        assert not [trace for trace in traces if trace in content]
+
+
+def test_an_interrupted_build_leaves_the_old_report(root: Path, params: Params) -> None:
+    before = files(build(root, params))
+    (root / "runs/tiny/two_moons/mle/history.csv").write_text("not a history\n")
+    with pytest.raises(KeyError):
+        build(root, params)
+    assert files(root / "reports/tiny/latest") == before
+    shutil.copy(root / "runs/tiny/eight_gaussians/mle/history.csv", root / "runs/tiny/two_moons/mle/history.csv")
+    build(root, params)
+    assert [folder.name for folder in (root / "reports/tiny").iterdir()] == ["latest"]
+
+
+def test_an_empty_runs_folder_gives_a_report_that_says_so(tmp_path: Path, params: Params) -> None:
+    out = build(tmp_path, params, tmp_path / "elsewhere")
+    assert "No run has been evaluated yet." in text_of(out)
+    assert "not trained" in text_of(out)
+    assert set(load_results(out)["status"]) == {"failed"}
+
+
+def test_one_seed_gives_no_interval_and_no_bold(root: Path, params: Params) -> None:
+    single = deepcopy(params)
+    single["benchmark"]["seeds"] = [0]
+    for method in ("mle", "adance", "_baselines"):
+        _keep_one_seed(root / "runs/tiny/eight_gaussians" / method)
+    single["benchmark"]["datasets"] = ["eight_gaussians"]
+    text = text_of(build(root, single))
+    table = text.split("## Main table")[1].split("##")[0]
+    assert "There is only one seed" in text
+    assert not [mark for mark in ("±", "**") if mark in table]
+    assert "1/1 ok" in table
+
+
+def test_a_dataset_without_a_known_density_is_drawn_without_truth(root: Path, params: Params) -> None:
+    for file in (root / "runs/tiny/eight_gaussians").glob("*/density.npz"):
+        with np.load(file) as stored:
+            kept = {name: stored[name] for name in stored.files if name != "truth"}
+        np.savez(file, **kept)
+    for file in (root / "runs/tiny/eight_gaussians").glob("*/rows.csv"):
+        rows = pd.read_csv(file, dtype=str, keep_default_na=False)
+        rows.loc[rows["metric"] == "kl", ["value", "reason"]] = ["", "the density of the data is unknown"]
+        rows.to_csv(file, index=False)
+    text = text_of(build(root, params))
+    assert "Maps of the learned densities on eight_gaussians" in text
+    assert "the density of the data is unknown" in text
+
+
+def test_data_that_are_not_two_dimensional_have_no_maps(root: Path, params: Params) -> None:
+    for file in (root / "runs/tiny").glob("*/*/density.npz"):
+        file.unlink()
+    out = build(root, params)
+    assert "No maps" in text_of(out)
+    assert {file.suffix for file in (out / "figures").iterdir()} == {".svg"}
+
+
+def test_runs_that_diverged_at_once_leave_a_short_history(root: Path, params: Params) -> None:
+    history = root / "runs/tiny/two_moons/mle/history.csv"
+    history.write_text("label,step,passes,loss\nseed=0,0,0,1.0\nseed=1,0,0,nan\n")
+    out = build(root, params)
+    assert (out / "figures/health-two_moons.svg").is_file()
+
+
+def test_unequal_budgets_are_not_called_equal(root: Path, params: Params) -> None:
+    rows = root / "runs/tiny/two_moons/mle/rows.csv"
+    rows.write_text(rows.read_text(encoding="utf-8").replace("passes,20000", "passes,30000"), encoding="utf-8")
+    assert "between 20\u202f000 and 30\u202f000 network passes" in text_of(build(root, params))
+
+
+def test_a_suite_without_misfortunes_says_none(root: Path, params: Params) -> None:
+    calm = deepcopy(params)
+    calm["benchmark"] |= {"datasets": ["eight_gaussians"], "methods": ["mle"]}
+    failures = text_of(build(root, calm)).split("## Failures and skipped")[1].split("##")[0]
+    assert failures.strip().startswith("None.")
+
+
+def test_a_stale_cell_shows_its_reason_and_no_number(root: Path, params: Params) -> None:
+    status = root / "runs/tiny/two_moons/mle/train/seed=0/status.json"
+    status.write_text(json.dumps(json.loads(status.read_text()) | {"digest": "beef"}))
+    text = text_of(build(root, params))
+    assert "|  | mle | – | – | – | – | – | – | stale |" in text
+    assert "older runs than the models" in text
+
+
+def test_the_report_never_imports_torch() -> None:
+    code = "import sys; import ebmbench.report.build, ebmbench.report.release, ebmbench.report.results; "
+    code += "print([name for name in ('torch', 'prefect', 'dvc') if name in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+def _keep_one_seed(cell: Path) -> None:
+    rows = pd.read_csv(cell / "rows.csv", dtype=str, keep_default_na=False)
+    rows[rows["seed"] == "0"].to_csv(cell / "rows.csv", index=False)
+    metrics = json.loads((cell / "metrics.json").read_text())
+    kept = {label: values for label, values in metrics.items() if label.endswith("seed=0")}
+    (cell / "metrics.json").write_text(json.dumps(kept))
+    for status in cell.glob("train/**/seed=[12]"):
+        shutil.rmtree(status)

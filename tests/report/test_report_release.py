@@ -1,0 +1,88 @@
+"""Releases are copies that nobody changes; provenance tells what the numbers came from."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ebmbench.core.errors import UserError
+from ebmbench.report.provenance import lock_hash, provenance
+from ebmbench.report.release import release
+
+
+@pytest.fixture
+def project(report: Path, tmp_path: Path) -> Path:
+    shutil.copytree(report, tmp_path / "reports/tiny/latest")
+    return tmp_path
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A Git repository with one commit."""
+    (tmp_path / "params.yaml").write_text("benchmark: {suite: tiny}\n")
+    for arguments in (
+        ["init", "-q"],
+        ["add", "."],
+        ["-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "-m", "first", "--no-verify"],
+    ):
+        subprocess.run(["git", *arguments], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize("version", ["0.1.0", "2026.11", "v1", "1.0rc1"])
+def test_a_release_is_a_copy_of_the_latest_report(project: Path, version: str) -> None:
+    target = release(project, "tiny", version)
+    assert target == project / "reports/tiny" / version
+    latest = project / "reports/tiny/latest"
+    names = {file.relative_to(latest) for file in latest.rglob("*")}
+    assert names == {file.relative_to(target) for file in target.rglob("*")}
+    assert (target / "report.md").read_bytes() == (latest / "report.md").read_bytes()
+
+
+def test_a_release_is_never_overwritten(project: Path) -> None:
+    target = release(project, "tiny", "0.1.0")
+    (target / "report.md").write_text("released")
+    with pytest.raises(UserError, match="exists already"):
+        release(project, "tiny", "0.1.0")
+    assert (target / "report.md").read_text() == "released"
+
+
+@pytest.mark.parametrize("version", ["latest", "../1", "1/2", "", ".", "1.0 final", "1\n"])
+def test_a_version_that_is_no_version_is_refused(project: Path, version: str) -> None:
+    with pytest.raises(UserError, match="version"):
+        release(project, "tiny", version)
+
+
+def test_without_a_report_there_is_nothing_to_release(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no report"):
+        release(tmp_path, "tiny", "0.1.0")
+
+
+def test_the_reports_own_files_do_not_make_a_checkout_dirty(checkout: Path) -> None:
+    clean = provenance(checkout)["commit"]
+    assert len(clean) == 40
+    (checkout / "reports").mkdir()
+    (checkout / "reports/report.md").write_text("new")
+    (checkout / "dvc.lock").write_text("stages: {}\n")
+    assert provenance(checkout)["commit"] == clean
+    (checkout / "params.yaml").write_text("benchmark: {suite: other}\n")
+    assert provenance(checkout)["commit"] == f"{clean} (with uncommitted changes)"
+    assert provenance(checkout)["rebuild"] == f"git checkout {clean} && make bench"
+
+
+def test_the_lock_is_hashed_without_the_report_and_without_order(tmp_path: Path) -> None:
+    lock = tmp_path / "dvc.lock"
+    lock.write_text("schema: '2.0'\nstages:\n  a: {cmd: x}\n  b: {cmd: y}\n  report: {outs: 1}\n")
+    first = lock_hash(lock)
+    lock.write_text("schema: '2.0'\nstages:\n  b: {cmd: y}\n  report: {outs: 2}\n  a: {cmd: x}\n")
+    assert lock_hash(lock) == first
+    lock.write_text("schema: '2.0'\nstages:\n  b: {cmd: y}\n  a: {cmd: z}\n")
+    assert lock_hash(lock) != first
+
+
+def test_provenance_names_programs_and_machine(tmp_path: Path) -> None:
+    facts = provenance(tmp_path)
+    assert facts["commit"] == "none (not a Git checkout)"
+    assert facts["numpy"].count(".") == 2
+    assert all(facts[name] for name in ("Python", "torch", "dvc", "prefect", "system", "processor", "cores", "memory"))

@@ -1,0 +1,77 @@
+"""The statistics of the report against SciPy, and who may be printed in bold."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from ebmbench.report.statistics import Summary, best, half_width, leaders, tied, verdict
+
+
+def summary(*values: float, runs: int | None = None, direction: str = "lower") -> Summary:
+    return Summary(dict(enumerate(values)), len(values) if runs is None else runs, direction)
+
+
+@pytest.mark.parametrize("values", [[0.1, 0.2], [1.0, 5.0, 2.0], [-3.0, 0.5, 0.2, 9.0, 1.0]])
+def test_the_interval_is_scipys(values: list[float]) -> None:
+    low, high = stats.t.interval(0.95, len(values) - 1, loc=np.mean(values), scale=stats.sem(values))
+    half = half_width(values)
+    assert half == pytest.approx((high - low) / 2)
+
+
+def test_one_value_has_no_interval() -> None:
+    assert half_width([1.0]) is None
+    assert half_width([1.0, float("inf")]) is None
+
+
+@pytest.mark.parametrize("shift", [0.001, 0.02, 0.05, 0.5])
+def test_a_tie_is_what_a_paired_t_test_does_not_reject(shift: float) -> None:
+    winner = summary(0.10, 0.20, 0.31, 0.27)
+    other = summary(*(winner.values[seed] + shift * scale for seed, scale in enumerate((1, 2, 0.2, 1))))
+    test = stats.ttest_rel(list(other.values.values()), list(winner.values.values()))
+    assert tied(other, winner) == (test.pvalue >= 0.05)
+
+
+def test_pairing_tells_apart_what_separate_intervals_cannot() -> None:
+    winner, other = summary(0.1, 1.0, 10.0), summary(0.2, 1.11, 10.1)
+    assert not tied(other, winner)
+
+
+def test_equal_values_tie_and_a_constant_difference_does_not() -> None:
+    winner = summary(1.0, 1.0, 1.0)
+    assert tied(summary(1.0, 1.0, 1.0), winner)
+    assert not tied(summary(1.5, 1.5, 1.5), winner)
+
+
+def test_without_two_common_seeds_nothing_can_be_told_apart() -> None:
+    assert tied(summary(9.0), summary(1.0, 1.1, 1.2))
+
+
+def test_the_best_follows_the_direction() -> None:
+    low, high = (1.0, 1.1), (2.0, 2.1)
+    assert best({"a": summary(*low), "b": summary(*high)}) == "a"
+    assert best({"a": summary(*low, direction="higher"), "b": summary(*high, direction="higher")}) == "b"
+    assert best({"a": summary(*low, direction=""), "b": summary(*high, direction="")}) is None
+
+
+def test_a_method_that_lost_a_run_does_not_lead() -> None:
+    assert leaders({"survivor": summary(0.01, 0.01, runs=3), "whole": summary(1.0, 1.1, 1.2)}) == {"whole"}
+
+
+def test_with_one_seed_nobody_leads() -> None:
+    assert leaders({"a": summary(1.0), "b": summary(2.0)}) == set()
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        (["ok"] * 3, "3/3 ok"),
+        (["ok", "diverged", "diverged"], "2 of 3 diverged"),
+        (["skipped", "diverged", "ok"], "1 of 3 diverged, 1 of 3 skipped"),
+        (["failed"], "failed"),
+        (["stale"], "stale"),
+    ],
+)
+def test_the_verdict_counts_runs(ends: list[str], expected: str) -> None:
+    twice = [(f"seed={seed}", end) for seed, end in enumerate(ends) for _ in range(2)]
+    assert verdict(pd.DataFrame(twice, columns=["label", "status"])) == expected

@@ -1,0 +1,180 @@
+"""Every number that a table prints is recomputed here from `results.csv`, by other means."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from ebmbench.report.groups import COSTS, MAIN
+from ebmbench.report.numbers import count, decimals, number, spread
+from ebmbench.report.results import load_results
+from ebmbench.report.tables import best_of, main_table, markdown_table
+
+Table = list[list[str]]
+
+
+def tables(report: Path) -> list[Table]:
+    """The tables of the report as cells, without the rule below the header."""
+    found: list[Table] = [[]]
+    for line in (report / "report.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith("| :---"):
+            continue
+        if line.startswith("|"):
+            found[-1].append([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
+        elif found[-1]:
+            found.append([])
+    return [table for table in found if table]
+
+
+def parse(text: str) -> tuple[float, float]:
+    """A printed number and how far rounding may have moved it."""
+    plain = text.strip("*").replace("−", "-").replace("\u202f", "")
+    mantissa, _, exponent = plain.partition("e")
+    unit = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+    return float(plain), 0.5 * unit * (1 + 1e-9)
+
+
+def expect(text: str, values: list[float]) -> None:
+    """Assert that `text` prints the mean and the half width of these values."""
+    if not values:
+        assert text == "–"
+        return
+    mean, *half = (parse(part) for part in text.strip("*").split(" ± "))
+    assert mean[0] == pytest.approx(float(np.mean(values)), abs=mean[1])
+    assert len(half) == (len(values) > 1)
+    expected = stats.sem(values) * stats.t.ppf(0.975, len(values) - 1) if half else 0.0
+    assert not half or half[0][0] == pytest.approx(float(expected), abs=half[0][1])
+
+
+def rows_of(results: pd.DataFrame, dataset: str, name: str) -> pd.DataFrame:
+    method, _, settings = name.strip("*").partition(" ")
+    chosen = (results["dataset"] == dataset) & (results["method"] == method) & (results["settings"] == settings)
+    return results[chosen]
+
+
+def values_of(rows: pd.DataFrame, metric: str) -> list[float]:
+    chosen = rows.loc[(rows["metric"] == metric) & (rows["status"] == "ok"), "value"].dropna()
+    return [float(value) for value in chosen]
+
+
+def test_every_number_of_the_main_table_is_in_the_results(report: Path) -> None:
+    results, (header, *rows) = load_results(report), tables(report)[0]
+    assert header[2:5] == ["KL ↓", "Fisher ↓", "off-support ↓"]
+    assert len(rows) == 9
+    dataset = ""
+    for row in rows:
+        dataset = row[0].strip("`") or dataset
+        part = rows_of(results, dataset, row[1])
+        for metric, text in zip(MAIN, row[2:-1], strict=True):
+            expect(text, values_of(part, metric))
+
+
+def test_every_number_of_the_full_tables_is_in_the_results(report: Path) -> None:
+    results = load_results(report)
+    full = [table for table in tables(report) if table[0][:2] == ["metric", "*oracle*"]]
+    order = [*MAIN, "log_likelihood"]
+    for dataset, (header, *rows) in zip(("eight_gaussians", "two_moons"), full, strict=True):
+        assert rows[-1][0] == "runs"
+        for metric, row in zip(order, rows[:-1], strict=True):
+            for name, text in zip(header[1:], row[1:], strict=True):
+                expect(text, values_of(rows_of(results, dataset, name), metric))
+
+
+def test_every_number_of_the_cost_table_is_in_the_results(report: Path) -> None:
+    results = load_results(report)
+    _, *rows = next(table for table in tables(report) if "passes" in table[0])
+    columns = [
+        "passes",
+        "steps",
+        *COSTS[:3],
+        "seconds_train",
+        "seconds_sample",
+        "seconds_evaluate",
+        "peak_memory_mb",
+    ]
+    dataset = ""
+    for row in rows:
+        dataset = row[0].strip("`") or dataset
+        part = rows_of(results, dataset, row[1])
+        for column, text in zip(columns, row[2:], strict=True):
+            runs = part[part["status"] == "ok"].drop_duplicates("label")
+            values = values_of(part, column) if column in COSTS else [float(one) for one in runs[column].dropna()]
+            assert (text == "–") == (not values)
+            assert not values or parse(text)[0] == pytest.approx(np.median(values), abs=parse(text)[1])
+
+
+def test_ties_with_the_best_are_bold_and_baselines_never(report: Path) -> None:
+    _, *rows = tables(report)[0]
+    bold = {(place, row[1]) for place, row in enumerate(rows) if row[2].startswith("**")}
+    assert bold == {(2, "mle"), (3, "adance interval=5")}
+    assert [row[1] for row in rows[:2]] == ["*oracle*", "*gaussian*"]
+
+
+def test_runs_that_did_not_end_well_are_counted_in_the_main_table(report: Path) -> None:
+    _, *rows = tables(report)[0]
+    assert [row[-1] for row in rows[-2:]] == ["1 of 3 diverged", "failed"]
+
+
+def test_a_clear_loss_is_not_bold_and_a_clear_win_stands_alone(report: Path) -> None:
+    results = load_results(report)
+    chosen = (results["method"] == "mle") & (results["metric"] == "kl")
+    results.loc[chosen, "value"] *= 0.1
+    assert best_of(results, "eight_gaussians", "kl") == {"mle"}
+
+
+def test_the_trio_is_shown_even_where_it_is_unknown(report: Path) -> None:
+    results = load_results(report)
+    header = main_table(results[~results["metric"].isin(MAIN[:3])]).splitlines()[0]
+    assert [name for name in ("KL", "Fisher", "off-support") if name in header] == [
+        "KL",
+        "Fisher",
+        "off-support",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "places", "expected"),
+    [
+        (0.01234, 4, "0.0123"),
+        (-1.5, 3, "−1.500"),
+        (4496.2, 3, "4.5e3"),
+        (0.00002, 4, "2.0e−5"),
+        (0.0, 4, "0.0000"),
+        (-8e-15, 4, "0.0000"),
+        (float("inf"), 3, "∞"),
+        (None, 3, "–"),
+    ],
+)
+def test_numbers_show_their_size(value: float | None, places: int, expected: str) -> None:
+    assert number(value, places) == expected
+
+
+def test_a_mean_and_its_interval_are_written_alike() -> None:
+    assert spread(0.00002, 0.000011, 4) == "2.0e−5 ± 1.1e−5"
+    assert spread(1.0, 1e-17, 3) == "1.000 ± 0.000"
+    assert spread(1.0, None, 3) == "1.000"
+    assert spread(0.00002, 0.0, 4) == "2.0e−5 ± 0"
+
+
+def test_decimals_follow_the_smallest_mean_of_a_column() -> None:
+    assert decimals([1.5, 0.25, None]) == 3
+    assert decimals([1.5, 0.004]) == decimals([1e-7]) == 4
+    assert decimals([]) == decimals([0.0]) == decimals([1e-15, 0.5]) == 3
+
+
+def test_counts_are_grouped() -> None:
+    assert count(1234567.0) == "1\u202f234\u202f567"
+
+
+def test_a_bar_inside_a_cell_does_not_end_it() -> None:
+    assert markdown_table(["a"], [["x|y\nz"]]).splitlines()[-1] == "| x\\|y z |"
+
+
+def test_a_report_of_other_numbers_fails_these_checks(report: Path) -> None:
+    wrong: Any = [0.5, 0.6, 0.7]
+    with pytest.raises(AssertionError):
+        expect(tables(report)[0][3][2], wrong)
