@@ -7,7 +7,7 @@ import torch
 
 from ebmbench.data.densities.mixture import Mixture
 
-PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019, sec. 3.2"
+PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
 YEAR = 2019
 LICENCE = "CC0-1.0"
 

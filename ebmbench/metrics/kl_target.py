@@ -2,7 +2,7 @@
 
 from ebmbench.metrics.evaluation import Evaluation, Unavailable, Value
 
-PAPER = "Vincent, A Connection Between Score Matching and Denoising Autoencoders, 2011"
+PAPER = "Vincent, A Connection Between Score Matching and Denoising Autoencoders, Neural Computation 23(7), 2011"
 YEAR = 2011
 DIRECTION = "lower"
 

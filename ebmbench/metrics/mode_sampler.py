@@ -5,7 +5,7 @@ import torch
 from ebmbench.metrics import modes
 from ebmbench.metrics.evaluation import Evaluation, Value
 
-PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, 2019, sec. 3.2.2"
+PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
 YEAR = 2019
 DIRECTION = "lower"
 

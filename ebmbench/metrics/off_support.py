@@ -4,7 +4,7 @@ import math
 
 from ebmbench.metrics.evaluation import Evaluation, Value
 
-PAPER = "Song & Ermon, NeurIPS 2019, sec. 3.2 (scores are unknown where there are no data; measure is ours)"
+PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
 YEAR = 2019
 DIRECTION = "lower"
 THRESHOLD = 1e-3

@@ -2,7 +2,7 @@
 
 - One torch thread: several processes of one thread beat one process of several.
 - The cell's lock (in `work/`, released by the system when the process ends) keeps two trainings out of one folder.
-- The stage asks to die with its parent: `kill -9` of `dvc` would otherwise leave it running.
+- Below DVC the stage asks to die with its parent: `kill -9` of `dvc` would otherwise leave it running.
 - Inputs are compared at start and end (`declared.py`).
 - A crash leaves its reason in `work/failures/` for the report, and a non-zero exit code for DVC.
 """
@@ -49,7 +49,8 @@ def _one_thread() -> None:
 
 
 def _die_with_parent() -> None:
-    if sys.platform == "linux":
+    # Only below DVC: a stage started by hand may well be meant to outlive its terminal.
+    if sys.platform == "linux" and "DVC_STAGE" in os.environ:
         parent = os.getppid()
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:  # it died in between

@@ -50,10 +50,6 @@ stages:
 CELLS = ["two_moons-dsm", "two_moons-nce", "rings-dsm", "rings-nce"]
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "slow: starts a real Prefect server")
-
-
 @pytest.fixture(scope="session")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Homes for DVC's and Prefect's own files, so that the user's are not touched."""
@@ -142,7 +138,7 @@ def _processes_in(folder: Path) -> dict[int, str]:
     found = {}
     for entry in Path("/proc").glob("[0-9]*"):
         try:
-            if Path(os.readlink(entry / "cwd")).is_relative_to(folder):
+            if (entry / "cwd").readlink().is_relative_to(folder):
                 found[int(entry.name)] = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
         except OSError:  # it ended while we looked
             continue

@@ -37,7 +37,8 @@ def test_two_workspaces_do_not_exclude_each_other(tmp_path: Path) -> None:
 def test_the_lock_of_a_killed_flow_does_not_block_the_next(sandbox: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLDER, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
-        assert holder.stdout is not None and holder.stdout.readline() == "held\n"
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
         with pytest.raises(UserError, match=f"pid {holder.pid}"), only_flow(tmp_path):
             pass
         holder.send_signal(signal.SIGKILL)

@@ -1,0 +1,92 @@
+"""The Prefect flow `benchmark`: one task run per stage, states that say how each ended.
+
+Prefect records; the ready-queue decides. Prefect's own `wait_for` would block a thread per waiting task.
+"""
+
+import time
+from contextlib import ExitStack
+from contextvars import ContextVar
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from prefect import flow, task
+from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State
+from prefect.states import Cancelled, Completed, Failed
+
+from pipelines.artifacts import Artifacts
+from pipelines.cores import jobs_or_cores
+from pipelines.lock import only_flow
+from pipelines.outcome import EXIT_STOPPED, STOPPED, Outcome, Result, conclude, write_result
+from pipelines.plan import Plan, Stage, read_plan
+from pipelines.progress import progress
+from pipelines.ready import RunStage, drain
+from pipelines.supervise import reproduce
+
+# Set by a caller that has planned already and holds the lock; a flow started by a schedule does both itself.
+PLANNED: ContextVar[Plan | None] = ContextVar("PLANNED", default=None)
+
+
+@flow(name="benchmark", persist_result=False)
+def benchmark(root: str = ".", jobs: int | None = None, keep_going: bool = True) -> State[Any]:
+    """Bring every stale stage of the DVC graph up to date, `jobs` at a time (default: one per core)."""
+    folder = Path(root).resolve()
+    with ExitStack() as stack:
+        plan = PLANNED.get()
+        if plan is None:
+            stack.enter_context(only_flow(folder))
+            plan = read_plan(folder)
+        artifacts = Artifacts(plan)
+        result = _carry_out(folder, artifacts, jobs_or_cores(jobs), keep_going)
+        write_result(folder, result)
+        artifacts.publish(folder, result)
+    return _flow_state(result)
+
+
+def _carry_out(root: Path, artifacts: Artifacts, jobs: int, keep_going: bool) -> Result:
+    start, plan = time.monotonic(), artifacts.plan
+    settled: dict[str, Outcome] = {}
+    stopped = False
+    with progress(plan, jobs) as show:
+
+        def on_event(stage: Stage, outcome: Outcome | None) -> None:
+            show(stage, outcome)
+            if outcome is not None:
+                settled[stage.name] = outcome
+                artifacts.move(len(settled))
+
+        try:
+            drain(plan, jobs, _as_task(root), keep_going, on_event)
+        except KeyboardInterrupt:
+            stopped = True
+    return conclude(root, settled, time.monotonic() - start, stopped)
+
+
+def _as_task(root: Path) -> RunStage:
+    def run_stage(name: str, stop: Event) -> Outcome:
+        outcomes: list[Outcome] = []
+
+        @task(name=name.partition("@")[0], task_run_name=name, cache_policy=NO_CACHE, persist_result=False)
+        def run() -> State[Any]:
+            outcomes.append(reproduce(root, name, stop))
+            return _stage_state(outcomes[0])
+
+        run(return_state=True)
+        return outcomes[0]
+
+    return run_stage
+
+
+def _stage_state(outcome: Outcome) -> State[Any]:
+    if outcome.good:
+        return Completed(name=outcome.kind.capitalize(), message=f"log: {outcome.log}")
+    if outcome.kind == STOPPED:
+        return Cancelled(message="stopped by the user")
+    return Failed(message=f"see {outcome.log}")
+
+
+def _flow_state(result: Result) -> State[Any]:
+    if result.exit_code == EXIT_STOPPED:
+        return Cancelled(message=result.message)
+    return Failed(message=result.message) if result.exit_code else Completed(message=result.message)

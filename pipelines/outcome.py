@@ -1,0 +1,84 @@
+"""What became of the stages: an outcome each, and the run's result, kept in `work/flow/outcomes.json`."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ebmbench.core.files import read_json, write_json
+from pipelines.workspace import OUTCOMES, report_of
+
+RAN, RESTORED, SKIPPED = "ran", "restored", "skipped"
+FAILED, BLOCKED, STOPPED = "failed", "blocked", "stopped"
+GOOD = frozenset({RAN, RESTORED, SKIPPED})
+
+EXIT_FAILED = 1
+EXIT_STOPPED = 130  # 128 + SIGINT, as shells have it
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`kind` is one of the six words above; `cause` says why a stage did not run or did not end well."""
+
+    kind: str
+    seconds: float = 0.0
+    log: str | None = None
+    cause: str | None = None
+
+    @property
+    def good(self) -> bool:
+        """Whether the stage's outputs are now what they should be."""
+        return self.kind in GOOD
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run of the benchmark as a whole."""
+
+    stages: Mapping[str, Outcome] = field(default_factory=dict)
+    seconds: float = 0.0
+    report: str | None = None
+    exit_code: int = 0
+
+    @property
+    def failed(self) -> dict[str, Outcome]:
+        """The stages that failed themselves, without those they blocked."""
+        return {name: outcome for name, outcome in self.stages.items() if outcome.kind == FAILED}
+
+    @property
+    def message(self) -> str:
+        """What to tell the user at the end."""
+        if self.exit_code == EXIT_STOPPED:
+            return "stopped; run again to go on"
+        if not self.stages:
+            return "nothing to do: everything is up to date"
+        lines = [f"{self._counts()} in {self.seconds:.0f} s"]
+        lines += [f"failed: {name}, see {bad.log or bad.cause}" for name, bad in self.failed.items()]
+        return "\n".join(lines)
+
+    def _counts(self) -> str:
+        kinds = [outcome.kind for outcome in self.stages.values()]
+        return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+
+
+def conclude(root: Path, stages: Mapping[str, Outcome], seconds: float, stopped: bool) -> Result:
+    """Put the outcomes together; an old report is not shown as this run's."""
+    good = all(outcome.good for outcome in stages.values())
+    exit_code = EXIT_STOPPED if stopped else 0 if good else EXIT_FAILED
+    current = not stopped and ("report" not in stages or stages["report"].good)
+    report = report_of(root) if current else None
+    return Result(stages=stages, seconds=round(seconds, 3), report=report, exit_code=exit_code)
+
+
+def write_result(root: Path, result: Result) -> None:
+    """Keep the result for whoever asks later."""
+    write_json(root / OUTCOMES, asdict(result))
+
+
+def read_result(root: Path) -> Result | None:
+    """The result of the last run, or None if it left none."""
+    if not (root / OUTCOMES).exists():
+        return None
+    saved: dict[str, Any] = read_json(root / OUTCOMES)
+    stages = {name: Outcome(**outcome) for name, outcome in saved.pop("stages").items()}
+    return Result(stages=stages, **saved)

@@ -1,0 +1,86 @@
+"""What is to do: the stages that changed and all that follow from them, in an order that can be run.
+
+The graph is `dvc dag --dot`, the changes are `dvc status --json`; DVC alone decides what is stale.
+A stage that only follows a changed one may turn out unchanged: DVC then skips it when its turn comes.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+from ebmbench.core.errors import UserError
+from pipelines.dvc_cli import ask
+from pipelines.reasons import explain
+
+_NODE = re.compile(r'^"(?P<stage>[^"]+)";$')
+_EDGE = re.compile(r'^"(?P<upstream>[^"]+)" -> "(?P<stage>[^"]+)";$')
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of `dvc.yaml`; `why` is None when it is up to date."""
+
+    name: str
+    upstreams: tuple[str, ...]
+    why: str | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All stages, every one after its upstreams."""
+
+    stages: tuple[Stage, ...]
+
+    @property
+    def todo(self) -> tuple[Stage, ...]:
+        """The stale stages, each with only those upstreams that are stale too."""
+        stale = {stage.name for stage in self.stages if stage.why is not None}
+        return tuple(
+            Stage(stage.name, tuple(name for name in stage.upstreams if name in stale), stage.why)
+            for stage in self.stages
+            if stage.name in stale
+        )
+
+
+def read_plan(root: Path) -> Plan:
+    """Ask DVC what depends on what and what changed."""
+    upstreams = parse_dot(ask(root, "dag", "--dot"))
+    status = json.loads(ask(root, "status", "--json"))
+    return make_plan(upstreams, explain(root, status))
+
+
+def parse_dot(text: str) -> dict[str, list[str]]:
+    """Every stage with its upstreams, both in the order in which DVC names them."""
+    upstreams: dict[str, list[str]] = {}
+    for line in map(str.strip, text.splitlines()):
+        if node := _NODE.match(line):
+            upstreams.setdefault(node["stage"], [])
+        elif edge := _EDGE.match(line):
+            upstreams.setdefault(edge["upstream"], [])
+            upstreams.setdefault(edge["stage"], []).append(edge["upstream"])
+    return upstreams
+
+
+def make_plan(upstreams: dict[str, list[str]], changed: dict[str, str]) -> Plan:
+    """Pass staleness down the graph."""
+    stages: dict[str, Stage] = {}
+    for name in _in_order(upstreams):
+        why = changed.get(name) or _follows(stages[up] for up in upstreams[name])
+        stages[name] = Stage(name, tuple(upstreams[name]), why)
+    return Plan(tuple(stages.values()))
+
+
+def _in_order(upstreams: dict[str, list[str]]) -> list[str]:
+    try:
+        return list(TopologicalSorter(upstreams).static_order())
+    except CycleError as error:
+        raise UserError(f"dvc.yaml: the stages depend on each other in a circle: {error.args[1]}") from None
+
+
+def _follows(upstreams: Iterable[Stage]) -> str | None:
+    stale = [stage.name for stage in upstreams if stage.why is not None]
+    more = f" and {len(stale) - 1} more" if len(stale) > 1 else ""
+    return f"follows {stale[0]}{more}" if stale else None

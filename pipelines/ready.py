@@ -1,0 +1,116 @@
+"""The ready-queue: a stage starts when its upstreams are done and a slot is free.
+
+Among the ready stages the one with the longest path still before it goes first. A stage that fails blocks
+what follows from it and nothing else; only `report` runs all the same, since a failure is something to
+report. This file knows nothing of DVC or Prefect: `run_stage` does the work, in a thread, until it is done or
+`stop` is set.
+"""
+
+import contextvars
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from threading import Event
+
+from pipelines.outcome import BLOCKED, FAILED, Outcome
+from pipelines.plan import Plan, Stage
+
+REPORT = "report"
+
+RunStage = Callable[[str, Event], Outcome]
+OnEvent = Callable[[Stage, Outcome | None], None]  # None: the stage starts; an outcome: it has settled
+
+
+def drain(
+    plan: Plan, jobs: int, run_stage: RunStage, keep_going: bool = True, on_event: OnEvent | None = None
+) -> dict[str, Outcome]:
+    """Run all that is to do, `jobs` at a time; an interrupt stops what runs and is raised again."""
+    queue = _Queue(plan.todo, keep_going, on_event or _ignore)
+    stop = Event()
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        try:
+            while queue.waiting or queue.running:
+                queue.block()
+                for stage in queue.ready(jobs - len(queue.running)):
+                    # A fresh copy of the context: Prefect finds there the flow run that a task belongs to.
+                    context = contextvars.copy_context()
+                    queue.start(stage, pool.submit(context.run, run_stage, stage.name, stop))
+                queue.settle()
+        except BaseException:
+            stop.set()
+            queue.abandon()
+            raise
+    return queue.outcomes
+
+
+def _ignore(stage: Stage, outcome: Outcome | None) -> None:
+    pass
+
+
+@dataclass
+class _Queue:
+    todo: tuple[Stage, ...]
+    keep_going: bool
+    on_event: OnEvent
+    running: dict[Future[Outcome], Stage] = field(default_factory=dict)
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.waiting = {stage.name: stage for stage in self.todo}
+        self.depth = _depths(self.todo)
+
+    def ready(self, slots: int) -> list[Stage]:
+        settled = self.outcomes.keys()
+        free = [stage for stage in self.waiting.values() if settled >= set(stage.upstreams)]
+        return sorted(free, key=lambda stage: -self.depth[stage.name])[:slots]
+
+    def start(self, stage: Stage, future: Future[Outcome]) -> None:
+        del self.waiting[stage.name]
+        self.running[future] = stage
+        self.on_event(stage, None)
+
+    def settle(self) -> None:
+        """Wait until at least one running stage is done."""
+        for future in wait(self.running, return_when=FIRST_COMPLETED).done:
+            self._record(self.running.pop(future), _outcome(future))
+
+    def block(self) -> None:
+        """Give up what can no longer run. Upstreams come first in the plan, so one pass is enough."""
+        for stage in list(self.waiting.values()):
+            if cause := self._cause(stage):
+                del self.waiting[stage.name]
+                self._record(stage, Outcome(BLOCKED, cause=cause))
+
+    def abandon(self) -> None:
+        """Record how the stages that were told to stop have ended."""
+        while self.running:
+            self.settle()
+
+    def _cause(self, stage: Stage) -> str | None:
+        failed = [name for name, outcome in self.outcomes.items() if outcome.kind == FAILED]
+        if not self.keep_going:
+            return failed[0] if failed else None
+        if stage.name == REPORT:
+            return None
+        for up in stage.upstreams:
+            outcome = self.outcomes.get(up)
+            if outcome is not None and not outcome.good:
+                return outcome.cause if outcome.kind == BLOCKED else up
+        return None
+
+    def _record(self, stage: Stage, outcome: Outcome) -> None:
+        self.outcomes[stage.name] = outcome
+        self.on_event(stage, outcome)
+
+
+def _outcome(future: Future[Outcome]) -> Outcome:
+    error = future.exception()
+    return future.result() if error is None else Outcome(FAILED, cause=f"{type(error).__name__}: {error}")
+
+
+def _depths(todo: tuple[Stage, ...]) -> dict[str, int]:
+    depth = {stage.name: 1 for stage in todo}
+    for stage in reversed(todo):
+        for up in stage.upstreams:
+            depth[up] = max(depth[up], depth[stage.name] + 1)
+    return depth

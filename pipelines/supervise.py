@@ -1,0 +1,109 @@
+"""Run one command under `guard.py`, and one stage with it: `dvc --wait-for-lock repro --single-item STAGE`.
+
+Without `--wait-for-lock` stages that run at once fail for want of DVC's lock; without `--single-item` they
+fail because an unchanged upstream "is busy". What remains of lock errors is tried again; other errors are the
+stage's.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+
+from pipelines import guard
+from pipelines.dvc_cli import DVC, PAUSE_SECONDS, environment, is_lock_error
+from pipelines.outcome import FAILED, RAN, RESTORED, SKIPPED, STOPPED, Outcome
+from pipelines.workspace import LOGS
+
+Process = subprocess.Popen[bytes]
+RETRY_SECONDS = 120.0
+_POLL_SECONDS = 0.1
+
+
+@contextmanager
+def guarded(command: list[str], log: Path, root: Path, env: dict[str, str]) -> Iterator[Process]:
+    """Start the command, its output appended to `log`; leaving the block stops it if it still runs."""
+    theirs, ours = os.pipe()  # no process inherits `ours`, so it closes when this process dies
+    with os.fdopen(ours, "wb") as held:
+        try:
+            process = _launch([str(theirs), *command], log, root, env)
+        finally:
+            os.close(theirs)
+        try:
+            yield process
+        finally:
+            held.close()
+            process.wait()
+
+
+def _launch(arguments: list[str], log: Path, root: Path, env: dict[str, str]) -> Process:
+    """In a session of its own: a terminal's Ctrl-C reaches the flow alone, which then stops its stages."""
+    with log.open("ab") as file:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", guard.__file__, *arguments],
+            cwd=root,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            pass_fds=(int(arguments[0]),),
+            start_new_session=True,
+        )
+
+
+def run(command: list[str], log: Path, root: Path, stop: Event) -> int | None:
+    """The command's exit code, or None if `stop` was set before it ended."""
+    with guarded(command, log, root, environment()) as process:
+        while process.poll() is None:
+            if stop.wait(_POLL_SECONDS):
+                return None
+    return process.returncode
+
+
+def reproduce(root: Path, stage: str, stop: Event) -> Outcome:
+    """Let DVC bring one stage up to date; its upstreams are taken as they are."""
+    log = LOGS / f"{stage.replace(os.sep, '_')}.log"
+    (root / log).parent.mkdir(parents=True, exist_ok=True)
+    (root / log).unlink(missing_ok=True)
+    start = time.monotonic()
+    kind = _attempts(root, stage, root / log, stop)
+    cause = "see its log" if kind == FAILED else None
+    return Outcome(kind, seconds=round(time.monotonic() - start, 3), log=log.as_posix(), cause=cause)
+
+
+def _attempts(root: Path, stage: str, log: Path, stop: Event) -> str:
+    command = [*DVC, "--wait-for-lock", "repro", "--single-item", stage]
+    give_up = time.monotonic() + RETRY_SECONDS
+    read = 0
+    while not stop.is_set():
+        code = run(command, log, root, stop)
+        if code is None:
+            break
+        text = log.read_text(encoding="utf-8", errors="replace")
+        if code == 0:
+            return what_happened(stage, text)
+        if not is_lock_error(_dvc_errors(text[read:])) or time.monotonic() > give_up:
+            return FAILED
+        read = len(text)
+        stop.wait(PAUSE_SECONDS)
+    return STOPPED
+
+
+def what_happened(stage: str, text: str) -> str:
+    """From the log of a good end: did it run, did the run-cache have its outputs, or was nothing to do?"""
+    name = re.escape(stage)
+    if re.search(rf"^Running stage '{name}':", text, re.MULTILINE):
+        return RAN
+    if re.search(rf"^Stage '{name}' is cached - skipping run", text, re.MULTILINE):
+        return RESTORED
+    return SKIPPED
+
+
+def _dvc_errors(text: str) -> str:
+    """DVC's own complaint, which ends the log; what a stage prints about locks does not count."""
+    return text[text.rfind("\nERROR: ") + 1 :] if "ERROR: " in text else ""

@@ -1,0 +1,34 @@
+"""Where a run keeps its own files (in `work/`, which is safe to delete), and where the report is."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+FOLDER = Path("work/flow")
+LOCK = FOLDER / "lock"
+LOGS = FOLDER / "logs"
+OUTCOMES = FOLDER / "outcomes.json"
+
+
+def report_of(root: Path) -> str | None:
+    """Where the suite's report is, if it has been written."""
+    suite = at(read_mapping(root / "params.yaml"), "benchmark.suite")
+    report = Path("reports", str(suite), "latest", "report.md")
+    return report.as_posix() if (root / report).exists() else None
+
+
+def read_mapping(path: Path) -> dict[str, Any]:
+    """A YAML mapping, or an empty one: whether the file is sound is for DVC and the config to judge."""
+    try:
+        tree = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError):
+        return {}
+    return tree if isinstance(tree, dict) else {}
+
+
+def at(tree: Any, key: str) -> Any:
+    """The value at a dotted key, or None."""
+    for name in key.split("."):
+        tree = tree.get(name) if isinstance(tree, dict) else None
+    return tree

@@ -1,0 +1,146 @@
+"""A user's day in one clone: run, run again, change a value, add a seed, break a method, mend it. Real DVC, real Prefect."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pandas as pd
+from tests.workflow.conftest import Clone
+
+import ebmbench
+
+CELL = {f"{kind}@two_moons-{{}}" for kind in ("train", "sample", "evaluate")}
+
+
+def cell(method: str) -> set[str]:
+    return {name.format(method) for name in CELL}
+
+
+def test_one_command_gives_the_report(clone: Clone) -> None:
+    printed = clone.run("ebmbench", "run", "--jobs", "2")
+    assert "reports/tiny/latest/report.md" in printed
+    everything = {"prepare@two_moons", "baselines@two_moons", "report", *cell("nce"), *cell("dsm")}
+    assert clone.outcomes() == dict.fromkeys(everything, "ran")
+    assert "two_moons" in (clone.root / "reports/tiny/latest/report.md").read_text(encoding="utf-8")
+    assert clone.stale() == set()
+
+
+def test_again_nothing_runs(clone: Clone) -> None:
+    lock = (clone.root / "dvc.lock").read_bytes()
+    outcomes = (clone.root / "work/flow/outcomes.json").stat().st_mtime_ns
+    assert "reports/tiny/latest/report.md" in clone.run("ebmbench", "run")
+    assert (clone.root / "dvc.lock").read_bytes() == lock
+    assert (clone.root / "work/flow/outcomes.json").stat().st_mtime_ns == outcomes
+
+
+def test_results_load_as_a_frame_and_models_as_models(clone: Clone) -> None:
+    frame = ebmbench.load_results(clone.root / "reports/tiny/latest")
+    assert set(frame["method"]) == {"oracle", "gaussian", "nce", "dsm"}
+    assert frame.loc[frame["metric"] == "kl", "value"].notna().all()
+    model = ebmbench.load(clone.root / "runs/tiny/two_moons/dsm/train/seed=0")
+    chain = model.sample(5)
+    assert model.energy(chain.x).shape == (5,)
+    assert model.score(chain.x).shape == (5, 2)
+
+
+def test_dvcs_own_commands_work(clone: Clone) -> None:
+    shown = json.loads(clone.run("dvc", "metrics", "show", "--json"))
+    assert "kl" in json.dumps(shown)
+    clone.run("dvc", "plots", "show", "--out", "dvc_plots")
+    assert (clone.root / "dvc_plots" / "index.html").exists()
+
+
+def test_dvc_repro_in_another_clone_gives_the_same_bytes(clone: Clone, other_clone: Clone) -> None:
+    other_clone.run("dvc", "repro")
+    assert other_clone.metrics() == clone.metrics()
+    assert len(clone.metrics()) == 3
+    ours, theirs = (pd.read_csv(each.root / "reports/tiny/latest/results.csv") for each in (clone, other_clone))
+    timing = ["seconds_train", "seconds_sample", "seconds_evaluate", "peak_memory_mb"]
+    pd.testing.assert_frame_equal(ours.drop(columns=timing), theirs.drop(columns=timing))
+
+
+def test_a_changed_value_concerns_only_its_method(clone: Clone) -> None:
+    clone.edit("params.yaml", "sigma: 0.1", "sigma: 0.2")
+    before = clone.metrics()
+    clone.run("ebmbench", "run")
+    assert clone.outcomes() == dict.fromkeys({*cell("dsm"), "report"}, "ran")
+    changed = {path for path, text in clone.metrics().items() if text != before[path]}
+    assert changed == {"runs/tiny/two_moons/dsm/metrics.json"}
+
+
+def test_a_changed_file_concerns_only_what_reads_it(clone: Clone) -> None:
+    for path, expected in {
+        "ebmbench/methods/dsm.py": {"train@two_moons-dsm", "evaluate@two_moons-dsm"},
+        "ebmbench/report/theme.py": {"report"},
+        "ebmbench/data/two_moons.py": {"prepare@two_moons"},
+        "pipelines/plan.py": set(),
+        "ebmbench/cli/main.py": set(),
+    }.items():
+        before = (clone.root / path).read_text(encoding="utf-8")
+        clone.edit(path, "\n", "\n# a comment\n")
+        assert clone.stale() == expected, path
+        (clone.root / path).write_text(before, encoding="utf-8")
+
+
+def test_another_seed_trains_one_run_per_method(clone: Clone) -> None:
+    before = clone.trained()
+    text = (clone.root / "params.yaml").read_text(encoding="utf-8")
+    (clone.root / "params.yaml").write_text(text.replace("seeds:\n  - 0\n", "seeds: [0, 1]\n").replace("seeds: [0]\n", "seeds: [0, 1]\n"))
+    clone.run("ebmbench", "run")
+    assert len(clone.trained() - before) == 2
+    assert set(json.loads((clone.root / "runs/tiny/two_moons/nce/metrics.json").read_text())) == {"seed=0", "seed=1"}
+
+
+def test_a_method_that_fails_stops_nobody_else_and_the_report_names_it(clone: Clone) -> None:
+    clone.edit("ebmbench/methods/nce.py", "    ratio = len(noise) / len(x)\n", "    ratio = len(noise) / (len(x) * 0)\n")
+    clone.edit("params.yaml", "sigma: 0.2", "sigma: 0.3")
+    printed = clone.run("ebmbench", "run", code=1)
+    assert "train@two_moons-nce" in printed
+    outcomes = clone.outcomes()
+    assert outcomes["train@two_moons-nce"] == "failed"
+    assert outcomes["evaluate@two_moons-dsm"] == outcomes["report"] == "ran"
+    text = (clone.root / "reports/tiny/latest/report.md").read_text(encoding="utf-8")
+    assert "ZeroDivisionError" in text
+    frame = ebmbench.load_results(clone.root / "reports/tiny/latest")
+    assert set(frame.loc[frame["method"] == "nce", "status"]) == {"failed"}
+
+
+def test_mended_it_runs_again_and_the_report_is_whole(clone: Clone) -> None:
+    clone.edit("ebmbench/methods/nce.py", "(len(x) * 0)", "len(x)")
+    clone.run("ebmbench", "run")
+    frame = ebmbench.load_results(clone.root / "reports/tiny/latest")
+    assert set(frame["status"]) == {"ok"}
+    assert clone.stale() == set()
+
+
+def test_a_report_can_be_released_once(clone: Clone) -> None:
+    clone.run("ebmbench", "report", "release", "0.0.1")
+    assert (clone.root / "reports/tiny/0.0.1/report.md").exists()
+    assert "0.0.1" in clone.run("ebmbench", "report", "release", "0.0.1", code=2)
+    assert clone.stale() == set()
+
+
+def test_a_dataset_of_ones_own_is_one_entry(clone: Clone) -> None:
+    code = "import numpy as np; np.save('mine.npy', np.random.default_rng(0).normal(size=(3000, 3)).astype('float32'))"
+    subprocess.run(["python", "-c", code], cwd=clone.root, env=clone.environment(), check=True)
+    (clone.root / "spiral.py").write_text(
+        "import torch\n\n\ndef sample(count, generator):\n"
+        "    t = torch.rand(count, generator=generator) * 9\n"
+        "    return torch.stack([t * t.cos(), t * t.sin()], 1)\n"
+    )
+    clone.edit("params.yaml", "two_moons: {source", "mine: {source: mine.npy}\n  spiral: {source: spiral.py, train: 3000, test: 1000}\n  two_moons: {source")
+    for dataset in ("mine", "spiral"):
+        clone.run("ebmbench", "prepare", dataset)
+        for stage in ("train", "sample", "evaluate"):
+            clone.run("ebmbench", stage, dataset, "nce")
+        rows = pd.read_csv(clone.root / f"runs/tiny/{dataset}/nce/rows.csv").set_index(["metric", "seed"])
+        assert rows.loc[("sliced_wasserstein", 0), "value"] > 0
+        assert "not known" in rows.loc[("kl", 0), "reason"] or "2 dimensions" in rows.loc[("kl", 0), "reason"]
+    (clone.root / "spiral.py").write_text((clone.root / "spiral.py").read_text().replace("* 9", "* 8"))
+    assert "prepare@spiral" in clone.stale()
+
+
+def test_the_clone_is_still_clean_of_what_git_should_not_see(clone: Clone) -> None:
+    done = subprocess.run(["git", "status", "--porcelain"], cwd=clone.root, capture_output=True, text=True, check=True)
+    seen = {Path(line[3:].split("/")[0]).name for line in done.stdout.splitlines()}
+    assert seen <= {"params.yaml", "dvc.lock", "reports", "mine.npy", "spiral.py"}

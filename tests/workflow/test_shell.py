@@ -1,0 +1,90 @@
+"""The shell around a stage: what it refuses, what it leaves behind."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.workflow.conftest import Clone
+
+from ebmbench.core.files import read_json
+from ebmbench.stages.shell import run_stage
+
+DVC = """\
+stages:
+  train:
+    matrix: {dataset: "${benchmark.datasets}", method: "${benchmark.methods}"}
+    cmd: python -m ebmbench.stages.train ${item.dataset} ${item.method}
+    params: [training, "methods.${item.method}"]
+    deps: ["data/${item.dataset}"]
+"""
+PARAMS = "benchmark: {suite: s}\ntraining: {budget: 1}\nmethods: {dsm: {sigma: 0.1}, nce: {ratio: 1}}\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "dvc.yaml").write_text(DVC)
+    (tmp_path / "params.yaml").write_text(PARAMS)
+    (tmp_path / "data" / "a").mkdir(parents=True)
+    (tmp_path / "data" / "a" / "x").write_text("1")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def rewrite(path: Path, old: str, new: str) -> None:
+    path.write_text(path.read_text().replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "named"),
+    [
+        ("params.yaml", "sigma: 0.1", "sigma: 0.2", "params.yaml: methods.dsm"),
+        ("params.yaml", "budget: 1", "budget: 2", "params.yaml: training"),
+        ("data/a/x", "1", "2", "data/a"),
+    ],
+)
+def test_an_input_that_changes_while_the_stage_runs_makes_it_fail(
+    project: Path, capsys: pytest.CaptureFixture[str], file: str, old: str, new: str, named: str
+) -> None:
+    assert run_stage("train@a-dsm", lambda root: rewrite(root / file, old, new)) == 2
+    assert f"{named} changed while the stage ran" in capsys.readouterr().err
+
+
+def test_an_edit_that_does_not_concern_the_stage_does_not_disturb_it(project: Path) -> None:
+    assert run_stage("train@a-dsm", lambda root: rewrite(root / "params.yaml", "ratio: 1", "ratio: 2")) == 0
+
+
+def test_a_crash_leaves_its_reason_and_success_removes_it(project: Path) -> None:
+    note = project / "work" / "failures" / "train_a-dsm.json"
+
+    def crash(root: Path) -> None:
+        raise MemoryError("too\nlarge")
+
+    with pytest.raises(MemoryError):
+        run_stage("train@a-dsm", crash)
+    assert read_json(note) == {"stage": "train@a-dsm", "reason": "MemoryError: too large"}
+    assert run_stage("train@a-dsm", lambda root: None) == 0
+    assert not note.exists()
+
+
+def test_a_cell_has_one_owner(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    codes = []
+    assert run_stage("train@a-dsm", lambda root: codes.append(run_stage("train@a-dsm", lambda root: None))) == 0
+    assert codes == [2]
+    assert "another process is running this stage" in capsys.readouterr().err
+
+
+def test_an_unknown_cell_is_named_with_the_nearest(clone: Clone) -> None:
+    assert "did you mean 'dsm'" in clone.run("ebmbench", "train", "two_moons", "dsn", code=2)
+
+
+@pytest.mark.parametrize("command", ["run", "list", "train", "sample", "evaluate", "report", "suite", "clean", "prepare"])
+def test_every_command_explains_itself_with_an_example(command: str) -> None:
+    done = subprocess.run([sys.executable, "-m", "ebmbench", command, "--help"], capture_output=True, text=True, check=True)
+    assert f"example: ebmbench {command}" in done.stdout
+
+
+def test_outside_a_project_the_message_says_what_to_do(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-m", "ebmbench", "run"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "params.yaml: not found" in done.stderr
