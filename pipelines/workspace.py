@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-import yaml
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 FOLDER = Path("work/flow")
 LOCK = FOLDER / "lock"
@@ -21,8 +22,8 @@ def report_of(root: Path) -> str | None:
 def read_mapping(path: Path) -> dict[str, Any]:
     """A YAML mapping, or an empty one: whether the file is sound is for DVC and the config to judge."""
     try:
-        tree = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError):
+        tree = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
+    except (OSError, YAMLError):
         return {}
     return tree if isinstance(tree, dict) else {}
 

@@ -81,8 +81,10 @@ def test_a_busy_workspace_is_waited_for_and_then_named(
     before(done, "rings-dsm", "touch begun; while [ ! -e go ]; do sleep 0.1; done")
     command = [sys.executable, "-m", "dvc", "repro", "--quiet", "--force", "--single-item", "train@rings-dsm"]
     with subprocess.Popen(command, cwd=done) as other:
-        wait_until((done / "begun").exists, 20, "the other dvc trains")
-        with pytest.raises(UserError, match=f"another dvc command is at work.*{other.pid}"):
-            ask(done, "status", "--json", patience=0)
-        (done / "go").touch()
+        try:
+            wait_until((done / "begun").exists, 20, "the other dvc trains")
+            with pytest.raises(UserError, match=f"another dvc command is at work.*{other.pid}"):
+                ask(done, "status", "--json", patience=0)
+        finally:
+            (done / "go").touch()
         assert ask(done, "status", "--json", patience=30).strip().startswith("{")

@@ -5,6 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 import pytest
 
 from ebmbench.core.files import read_json
+from pipelines.server import start_server
 
 ROOT = Path(__file__).parents[2]
 TINY = """\
@@ -33,6 +36,7 @@ class Clone:
 
     root: Path
     home: Path
+    server: str
 
     def run(self, *command: str, code: int = 0, **variables: str) -> str:
         """Run a command and give back all it printed; the exit code must be `code`."""
@@ -52,7 +56,7 @@ class Clone:
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(("DVC_", "PREFECT_", "COV_", "GIT_"))}
         own = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(self.root)}
         own |= {"DVC_SITE_CACHE_DIR": str(self.home / "dvc"), "PREFECT_HOME": str(self.home / "prefect")}
-        return inherited | own | {"OMP_NUM_THREADS": "1"}
+        return inherited | own | {"OMP_NUM_THREADS": "1", "PREFECT_API_URL": self.server}
 
     def edit(self, path: str, old: str, new: str) -> None:
         """Replace a piece of text that must be there."""
@@ -79,7 +83,16 @@ class Clone:
         return {path.parents[1].name for path in (self.root / "work").glob("*/done/model.safetensors")}
 
 
-def make_clone(folder: Path) -> Clone:
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """One Prefect server for all flows but the first, which starts its own."""
+    folder = tmp_path_factory.mktemp("server")
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as owner:
+        patch.setenv("PREFECT_HOME", str(folder / "prefect"))
+        yield start_server(folder, owner)
+
+
+def make_clone(folder: Path, server: str) -> Clone:
     """The tracked and the new files, committed into a repository of their own."""
     root = folder / "clone"
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, check=True)
@@ -88,7 +101,7 @@ def make_clone(folder: Path) -> Clone:
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, root / name)
     (root / "suites" / "tiny.yaml").write_text(TINY, encoding="utf-8")
-    clone = Clone(root, folder / "home")
+    clone = Clone(root, folder / "home", server)
     clone.run("ebmbench", "suite", "use", "tiny", "--force")
     identity = ["-c", "user.name=test", "-c", "user.email=test@example.invalid"]
     for command in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-qm", "clone"]):
@@ -97,12 +110,12 @@ def make_clone(folder: Path) -> Clone:
 
 
 @pytest.fixture(scope="module")
-def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
+def clone(tmp_path_factory: pytest.TempPathFactory, server: str) -> Clone:
     """One clone for a module: its tests follow one another like a user's day."""
-    return make_clone(tmp_path_factory.mktemp("flow"))
+    return make_clone(tmp_path_factory.mktemp("flow"), server)
 
 
 @pytest.fixture
-def other_clone(tmp_path: Path) -> Clone:
+def other_clone(tmp_path: Path, server: str) -> Clone:
     """A second clone that has run nothing."""
-    return make_clone(tmp_path)
+    return make_clone(tmp_path, server)
