@@ -19,9 +19,9 @@ from ebmbench.core import method
 from ebmbench.core.energy import Energy, Meter
 from ebmbench.core.facts import Facts
 from ebmbench.core.streams import Draw
+from ebmbench.samplers import mala
 from ebmbench.samplers.buffer import Buffer
 from ebmbench.samplers.choice import Sampler
-from ebmbench.samplers.mala import Settings as MALA
 
 PAPER = "Younes, On the convergence of Markovian stochastic algorithms, 1999; Du & Mordatch, NeurIPS 2019"
 YEAR = 1999
@@ -40,9 +40,9 @@ def contrastive(energy: Energy, x: Tensor, negatives: Tensor, penalty: float = 0
 class Settings(method.Settings):
     """`params.yaml: methods.mle`."""
 
-    sampler: Sampler = MALA(steps=20, step_size=0.02)
+    sampler: Sampler = mala.Settings(steps=10, step_size=0.02)
     init: Literal["persistent", "noise", "data"] = "persistent"
-    buffer: int = Field(10_000, ge=1, description="persistent chains")
+    buffer: int = Field(2_000, ge=1, description="persistent chains; 10 000 (Xu 2022) is for longer budgets")
     rejuvenation: float = Field(0.05, ge=0, le=1, description="fraction of drawn chains that restart from noise")
     energy_penalty: float = Field(0.0, ge=0, description="α")
 

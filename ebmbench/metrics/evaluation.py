@@ -15,7 +15,7 @@ from ebmbench.core.energy import Energy
 from ebmbench.core.facts import Facts
 from ebmbench.core.params import Evaluation as Settings
 from ebmbench.data.densities.density import Density
-from ebmbench.metrics.quadrature import Quadrature, integrate
+from ebmbench.metrics.quadrature import Quadrature, in_chunks, integrate
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,16 @@ class Evaluation:
     @cached_property
     def log_truth(self) -> Tensor:
         """log p of the data on the same grid."""
-        return self.truth.log_prob(self.grid.points)
+        return in_chunks(self.truth.log_prob, self.grid.points)
+
+    @cached_property
+    def regions(self) -> Tensor:
+        """For each point of the grid the nearest of the data's mode centres."""
+        return in_chunks(self.nearest_mode, self.grid.points)
+
+    def nearest_mode(self, x: Tensor) -> Tensor:
+        """The index of the nearest mode centre, `(B,)`."""
+        return torch.cdist(x, self.truth.centres).argmin(1)
 
     @property
     def energy(self) -> Energy:

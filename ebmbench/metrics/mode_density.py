@@ -10,5 +10,5 @@ DIRECTION = "lower"
 
 def compute(e: Evaluation) -> Value:
     """What the energy says, whatever a sampler makes of it."""
-    found = modes.weights(e.grid.points, e.grid.log_q.exp(), e.truth.centres)
+    found = modes.weights(e.regions, e.grid.log_q.exp(), len(e.truth.centres))
     return Value(modes.error(found, modes.true_weights(e)), n=len(e.grid.points), protocol=e.grid.protocol)

@@ -13,6 +13,6 @@ DIRECTION = "lower"
 def compute(e: Evaluation) -> Value:
     """What the sampler finds, which may differ from what the energy says."""
     samples = e.samples.double()
-    found = modes.weights(samples, torch.ones(len(samples), dtype=torch.float64), e.truth.centres)
+    found = modes.weights(e.nearest_mode(samples), torch.ones(len(samples)).double(), len(e.truth.centres))
     value = modes.error(found, modes.true_weights(e))
     return Value(value, n=len(samples), protocol=f"{len(samples)} samples, nearest of {len(found)} centres")

@@ -10,16 +10,15 @@ from torch import Tensor
 from ebmbench.metrics.evaluation import Evaluation
 
 
-def weights(points: Tensor, mass: Tensor, centres: Tensor) -> Tensor:
-    """Mass `(M,)` nearest to each centre, as shares of one."""
-    nearest = torch.cat([torch.cdist(chunk, centres).argmin(1) for chunk in points.split(65_536)])
-    total = torch.zeros(len(centres), dtype=torch.float64).index_add_(0, nearest, mass)
+def weights(regions: Tensor, mass: Tensor, count: int) -> Tensor:
+    """The share of mass `(B,)` in each of `count` regions, `(count,)`."""
+    total = torch.zeros(count, dtype=torch.float64).index_add_(0, regions, mass)
     return total / total.sum()
 
 
 def true_weights(e: Evaluation) -> Tensor:
     """The data's masses of the regions."""
-    return weights(e.grid.points, e.log_truth.exp(), e.truth.centres)
+    return weights(e.regions, e.log_truth.exp(), len(e.truth.centres))
 
 
 def error(found: Tensor, true: Tensor) -> float:

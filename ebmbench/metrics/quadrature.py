@@ -1,12 +1,13 @@
 """log Z = log ∫ exp(−E) by the midpoint rule in the plane, on a square that is shown to hold the mass.
 
-The square grows (half-widths 4, 8, 16 data deviations about the mean) until the share of mass that a much
+The square grows (half-widths 4, 6, 8, 16 data deviations about the mean) until the share of mass that a much
 wider, coarser grid finds outside it is below 10⁻⁶. If even the widest fails, `held` is False and nobody should
 quote a number. For smooth densities the midpoint rule converges faster than any power of the cell; it is exact
 to ~10⁻⁸ with cells of half a mode's deviation.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -15,10 +16,10 @@ from torch import Tensor
 from ebmbench.core.energy import Energy
 from ebmbench.core.facts import Facts
 
-HALF_WIDTHS = (4.0, 8.0, 16.0)
+HALF_WIDTHS = (4.0, 6.0, 8.0, 16.0)
 WIDEST = 64.0
 TOLERANCE = 1e-6
-CHUNK = 65_536
+CHUNK = 16_384
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,11 @@ class Quadrature:
 def integrate(energy: Energy, facts: Facts, cells: int) -> Quadrature:
     """The smallest grid that holds the mass, or the largest there is."""
     far_axes, far_points = _midpoints(facts, WIDEST, cells)
-    far = -_evaluate(energy, far_points)
+    far = -in_chunks(energy, far_points)
     grid = None
     for half_width in HALF_WIDTHS:
         # Wider squares get more cells, up to twice, so that a mode is not lost between them.
-        grid = _grid(energy, facts, half_width, cells if half_width == HALF_WIDTHS[0] else 2 * cells)
+        grid = _grid(energy, facts, half_width, round(cells * min(half_width / HALF_WIDTHS[0], 2)))
         reach = half_width * facts.scale
         beyond = far[((far_points - torch.tensor(facts.mean).double()).abs() > reach).any(1)]
         tail = float(beyond.logsumexp(0)) + _log_cell(far_axes) - grid.log_z
@@ -69,7 +70,7 @@ def integrate(energy: Energy, facts: Facts, cells: int) -> Quadrature:
 def _grid(energy: Energy, facts: Facts, half_width: float, cells: int) -> Quadrature:
     axes, points = _midpoints(facts, half_width, cells)
     log_cell = _log_cell(axes)
-    minus = -_evaluate(energy, points)
+    minus = -in_chunks(energy, points)
     log_z = float(minus.logsumexp(0)) + log_cell
     return Quadrature(axes, points, minus - log_z, log_z, log_cell, outside=math.nan)
 
@@ -81,8 +82,9 @@ def _midpoints(facts: Facts, half_width: float, cells: int) -> tuple[tuple[Tenso
 
 
 @torch.no_grad()
-def _evaluate(energy: Energy, points: Tensor) -> Tensor:
-    return torch.cat([energy(chunk) for chunk in points.split(CHUNK)])
+def in_chunks(function: Callable[[Tensor], Tensor], points: Tensor) -> Tensor:
+    """A function of many points, a few at a time: bounded memory, and faster because the cache holds a chunk."""
+    return torch.cat([function(chunk) for chunk in points.split(CHUNK)])
 
 
 def _log_cell(axes: tuple[Tensor, Tensor]) -> float:

@@ -15,7 +15,8 @@ from ebmbench.report.tables import best_of
 STATISTIC = (
     "The unit is the seed. An entry is the mean over the seeds with the 95 % interval of Student's t around "
     "it (mean ± half width). **Bold** marks the best mean and every method that ties with it: methods are "
-    "compared seed by seed, and they tie if the 95 % t interval of the paired difference contains zero. A "
+    "compared seed by seed, and they tie if the 95 % t interval of the paired difference (of logarithms, where "
+    "all values are positive) contains zero. A "
     "method takes part only if each of its runs gave a value, for a mean over survivors flatters whoever "
     "diverged. With few seeds the intervals are wide and ties are many: a tie says that these runs cannot "
     "tell two methods apart, not that they are equal."

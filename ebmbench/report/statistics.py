@@ -3,8 +3,9 @@
 A seed is the unit of observation. For n values the mean is printed with the 95 % interval of Student's t,
 `mean ± t(0.975, n−1) · s/√n`. Methods are compared seed by seed: with differences dᵢ = xᵢ − bestᵢ over the
 seeds that both have, a method ties with the best if the 95 % t interval of d contains zero, or if no interval
-can be computed. A method competes only if every one of its runs gave a value: the mean over surviving runs
-flatters whoever diverged.
+can be computed. Where all values are positive the differences are those of logarithms: a divergence that is a
+thousand times larger on every seed is not a tie because it also varies a lot. A method competes only if every
+one of its runs gave a value: the mean over surviving runs flatters whoever diverged.
 
 The paired comparison and declared ties follow Agarwal et al. (2021), "Deep reinforcement learning at the edge
 of the statistical precipice"; the interval is Student's because three to five seeds are too few for a
@@ -72,9 +73,12 @@ def best(summaries: dict[str, Summary]) -> str | None:
 
 
 def tied(one: Summary, winner: Summary) -> bool:
-    """Whether the paired 95 % t interval of `one − winner` contains zero, or cannot be computed."""
+    """Whether the paired 95 % t interval of `one − winner` (of logarithms if positive) contains zero or is unknown."""
     common = sorted(one.values.keys() & winner.values.keys())
-    differences = [one.values[seed] - winner.values[seed] for seed in common]
+    ours, theirs = (np.array([each.values[seed] for seed in common]) for each in (one, winner))
+    if len(common) and min(ours.min(), theirs.min()) > 0:
+        ours, theirs = np.log(ours), np.log(theirs)
+    differences = (ours - theirs).tolist()
     half = half_width(differences)
     return half is None or abs(float(np.mean(differences))) <= half
 

@@ -1,4 +1,4 @@
-"""`dvc.yaml` lists every file that a stage imports and every parameter that it reads: what is missing there, DVC serves stale."""
+"""`dvc.yaml` lists every file that a stage imports and every parameter it reads; what is missing, DVC serves stale."""
 
 import re
 from pathlib import Path

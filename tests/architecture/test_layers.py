@@ -79,7 +79,9 @@ def test_no_pickle_is_ever_loaded() -> None:
         assert not re.search(r"torch\.load\(|import pickle|allow_pickle=True", text), file
 
 
-@pytest.mark.parametrize("module", ["ebmbench", "ebmbench.cli.listing", "ebmbench.report.build", "ebmbench.stages.report"])
+@pytest.mark.parametrize(
+    "module", ["ebmbench", "ebmbench.cli.listing", "ebmbench.report.build", "ebmbench.stages.report"]
+)
 def test_the_report_and_the_lists_do_without_torch(module: str) -> None:
     code = f"import {module}, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

@@ -1,4 +1,4 @@
-"""Every embedded dataset has an exact density: it integrates to one, its score is its gradient, its samples are its own."""
+"""Every embedded dataset has an exact density: it integrates to one, its score is its gradient."""
 
 import math
 

@@ -4,12 +4,12 @@ import copy
 
 import pytest
 import torch
-from tests.conftest import gaussian_facts
 from torch import Tensor
 
 from ebmbench.core.energy import Meter
 from ebmbench.core.registry import describe, load, names
 from ebmbench.core.streams import draws, stream
+from tests.conftest import gaussian_facts
 
 METHODS = names("methods")
 pytestmark = pytest.mark.usefixtures("untouched_global_generator")

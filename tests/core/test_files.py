@@ -14,9 +14,14 @@ from ebmbench.core.store import Store, digest
 def test_a_failed_write_leaves_the_old_file_and_no_rest(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     write_text(path, "old")
-    with pytest.raises(RuntimeError), replacing(path) as temporary:
-        temporary.write_text("half")
-        raise RuntimeError
+
+    def write_half() -> None:
+        with replacing(path) as temporary:
+            temporary.write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write_half()
     assert path.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir()] == ["a.txt"]
 

@@ -1,4 +1,4 @@
-"""Denoising score matching equals explicit score matching to the smoothed density, up to a constant without parameters."""
+"""Denoising score matching is explicit score matching to the smoothed density, up to a constant without parameters."""
 
 import numpy as np
 import torch

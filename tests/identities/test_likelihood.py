@@ -1,12 +1,12 @@
-"""Maximum likelihood: the loss's gradient is the likelihood's, and data as chain starts make it contrastive divergence."""
+"""Maximum likelihood: the gradient is the likelihood's, and chains that start at data make it CD."""
 
 import torch
-from tests.conftest import gaussian_facts
 
 from ebmbench.core.energy import Meter
 from ebmbench.core.registry import load
 from ebmbench.core.streams import draws, stream
 from ebmbench.methods.mle import Method, Settings, contrastive
+from tests.conftest import gaussian_facts
 
 
 def test_with_exact_negatives_the_gradient_is_that_of_the_log_likelihood() -> None:

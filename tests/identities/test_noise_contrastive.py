@@ -37,7 +37,7 @@ def test_the_constant_is_not_told_from_a_shift_of_the_energy() -> None:
 
 
 def test_on_an_exponential_family_the_optimal_constant_is_log_z() -> None:
-    """Data N(0, 1/θ) against N(0, 1) noise with both expectations by quadrature: the optimum has E = θx²/2 and c = log Z."""
+    """Data N(0, 1/θ) against N(0, 1) noise, expectations by quadrature: the optimum has E = θx²/2 and c = log Z."""
     x = (torch.arange(4000, dtype=torch.float64) + 0.5) / 4000 * 24 - 12
     cell = 24 / 4000
     log_noise = -0.5 * x.square() - 0.5 * math.log(2 * math.pi)

@@ -1,11 +1,11 @@
 """The score of a Gaussian, and what a score costs."""
 
 import torch
-from tests.conftest import gaussian_facts
 
 from ebmbench.core.energy import Meter, score
 from ebmbench.core.registry import load
 from ebmbench.core.streams import stream
+from tests.conftest import gaussian_facts
 
 
 def test_the_score_of_a_gaussian_is_minus_precision_times_deviation() -> None:

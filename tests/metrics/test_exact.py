@@ -4,7 +4,6 @@ import math
 
 import pytest
 import torch
-from tests.conftest import gaussian_facts
 
 from ebmbench.core.params import Evaluation as Settings
 from ebmbench.core.registry import describe, load, names
@@ -12,6 +11,7 @@ from ebmbench.core.streams import stream
 from ebmbench.data.densities.mixture import Mixture
 from ebmbench.metrics.evaluation import Evaluation, Subject, Unavailable
 from ebmbench.metrics.quadrature import integrate
+from tests.conftest import gaussian_facts
 
 S = 1.3  # the model's deviation; the data's is 1
 

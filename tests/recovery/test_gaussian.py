@@ -1,6 +1,7 @@
 """Every method recovers the precision of a Gaussian, in one, two and ten dimensions.
 
-The energy is ½ xᵀPx, so the answer is known. The assertion is on the mean of the last half of the path: the last iterate alone is noise.
+The energy is ½ xᵀPx, so the answer is known. The assertion is on the mean of the last half of the path: the last
+iterate alone is noise.
 """
 
 from typing import Any

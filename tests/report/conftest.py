@@ -52,7 +52,7 @@ ENTRIES = {
 }
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="package")
 def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A registry of fixed entries, so that rewording a docstring elsewhere leaves the golden file alone."""
     package = tmp_path_factory.mktemp("package")
@@ -87,7 +87,7 @@ def root(tmp_path: Path) -> Path:
     return write_suite(tmp_path / "project")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def report(tmp_path_factory: pytest.TempPathFactory, params: dict[str, Any]) -> Path:
     """The report of the suite, to read."""
     return build(write_suite(tmp_path_factory.mktemp("project")), params)

@@ -28,13 +28,25 @@ def test_one_value_has_no_interval() -> None:
 def test_a_tie_is_what_a_paired_t_test_does_not_reject(shift: float) -> None:
     winner = summary(0.10, 0.20, 0.31, 0.27)
     other = summary(*(winner.values[seed] + shift * scale for seed, scale in enumerate((1, 2, 0.2, 1))))
+    test = stats.ttest_rel(np.log(list(other.values.values())), np.log(list(winner.values.values())))
+    assert tied(other, winner) == (test.pvalue >= 0.05)
+
+
+@pytest.mark.parametrize("shift", [0.001, 0.02, 0.05, 0.5])
+def test_values_that_are_not_all_positive_are_compared_as_they_are(shift: float) -> None:
+    winner = summary(-0.10, 0.20, 0.31, 0.27)
+    other = summary(*(winner.values[seed] + shift * scale for seed, scale in enumerate((1, 2, 0.2, 1))))
     test = stats.ttest_rel(list(other.values.values()), list(winner.values.values()))
     assert tied(other, winner) == (test.pvalue >= 0.05)
 
 
 def test_pairing_tells_apart_what_separate_intervals_cannot() -> None:
-    winner, other = summary(0.1, 1.0, 10.0), summary(0.2, 1.11, 10.1)
+    winner, other = summary(0.1, 1.0, 10.0), summary(0.12, 1.2, 12.1)
     assert not tied(other, winner)
+
+
+def test_a_thousandfold_difference_is_no_tie_because_it_varies() -> None:
+    assert not tied(summary(1.5, 4.0, 5.5), summary(0.0007, 0.0008, 0.0007))
 
 
 def test_equal_values_tie_and_a_constant_difference_does_not() -> None:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.conftest import gaussian_facts
 
 from ebmbench.core import checkpoint
 from ebmbench.core.files import read_json
@@ -14,6 +13,7 @@ from ebmbench.core.streams import stream
 from ebmbench.training.job import Job
 from ebmbench.training.run import train
 from ebmbench.training.trainer import Diverged, Trainer
+from tests.conftest import gaussian_facts
 
 DATA = torch.randn(500, 2, generator=stream(0, "data"))
 

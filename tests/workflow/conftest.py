@@ -95,7 +95,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def make_clone(folder: Path, server: str) -> Clone:
     """The tracked and the new files, committed into a repository of their own."""
     root = folder / "clone"
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, check=True
+    )
     for name in filter(None, listed.stdout.decode().split("\0")):
         if (ROOT / name).is_file() and not name.startswith(("reports/", "dvc.lock")):
             (root / name).parent.mkdir(parents=True, exist_ok=True)

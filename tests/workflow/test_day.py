@@ -1,13 +1,13 @@
-"""A user's day in one clone: run, run again, change a value, add a seed, break a method, mend it. Real DVC, real Prefect."""
+"""A user's day in one clone: run, run again, change a value, add a seed, break a method, mend it. Nothing is mocked."""
 
 import json
 import subprocess
 from pathlib import Path
 
 import pandas as pd
-from tests.workflow.conftest import Clone
 
 import ebmbench
+from tests.workflow.conftest import Clone
 
 CELL = {f"{kind}@two_moons-{{}}" for kind in ("train", "sample", "evaluate")}
 
@@ -85,14 +85,18 @@ def test_a_changed_file_concerns_only_what_reads_it(clone: Clone) -> None:
 def test_another_seed_trains_one_run_per_method(clone: Clone) -> None:
     before = clone.trained()
     text = (clone.root / "params.yaml").read_text(encoding="utf-8")
-    (clone.root / "params.yaml").write_text(text.replace("seeds:\n  - 0\n", "seeds: [0, 1]\n").replace("seeds: [0]\n", "seeds: [0, 1]\n"))
+    (clone.root / "params.yaml").write_text(
+        text.replace("seeds:\n  - 0\n", "seeds: [0, 1]\n").replace("seeds: [0]\n", "seeds: [0, 1]\n")
+    )
     clone.run("ebmbench", "run")
     assert len(clone.trained() - before) == 2
     assert set(json.loads((clone.root / "runs/tiny/two_moons/nce/metrics.json").read_text())) == {"seed=0", "seed=1"}
 
 
 def test_a_method_that_fails_stops_nobody_else_and_the_report_names_it(clone: Clone) -> None:
-    clone.edit("ebmbench/methods/nce.py", "    ratio = len(noise) / len(x)\n", "    ratio = len(noise) / (len(x) * 0)\n")
+    clone.edit(
+        "ebmbench/methods/nce.py", "    ratio = len(noise) / len(x)\n", "    ratio = len(noise) / (len(x) * 0)\n"
+    )
     clone.edit("params.yaml", "sigma: 0.2", "sigma: 0.3")
     printed = clone.run("ebmbench", "run", code=1)
     assert "train@two_moons-nce" in printed
@@ -128,7 +132,11 @@ def test_a_dataset_of_ones_own_is_one_entry(clone: Clone) -> None:
         "    t = torch.rand(count, generator=generator) * 9\n"
         "    return torch.stack([t * t.cos(), t * t.sin()], 1)\n"
     )
-    clone.edit("params.yaml", "two_moons: {source", "mine: {source: mine.npy}\n  spiral: {source: spiral.py, train: 3000, test: 1000}\n  two_moons: {source")
+    clone.edit(
+        "params.yaml",
+        "two_moons: {source",
+        "mine: {source: mine.npy}\n  spiral: {source: spiral.py, train: 3000, test: 1000}\n  two_moons: {source",
+    )
     for dataset in ("mine", "spiral"):
         clone.run("ebmbench", "prepare", dataset)
         for stage in ("train", "sample", "evaluate"):

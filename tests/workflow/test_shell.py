@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.workflow.conftest import Clone
 
 from ebmbench.core.files import read_json
 from ebmbench.stages.shell import run_stage
+from tests.workflow.conftest import Clone
 
 DVC = """\
 stages:
@@ -78,13 +78,19 @@ def test_an_unknown_cell_is_named_with_the_nearest(clone: Clone) -> None:
     assert "did you mean 'dsm'" in clone.run("ebmbench", "train", "two_moons", "dsn", code=2)
 
 
-@pytest.mark.parametrize("command", ["run", "list", "train", "sample", "evaluate", "report", "suite", "clean", "prepare"])
+@pytest.mark.parametrize(
+    "command", ["run", "list", "train", "sample", "evaluate", "report", "suite", "clean", "prepare"]
+)
 def test_every_command_explains_itself_with_an_example(command: str) -> None:
-    done = subprocess.run([sys.executable, "-m", "ebmbench", command, "--help"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "ebmbench", command, "--help"], capture_output=True, text=True, check=True
+    )
     assert f"example: ebmbench {command}" in done.stdout
 
 
 def test_outside_a_project_the_message_says_what_to_do(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-m", "ebmbench", "run"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "ebmbench", "run"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 2
     assert "params.yaml: not found" in done.stderr

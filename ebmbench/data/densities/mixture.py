@@ -40,6 +40,9 @@ class Mixture:
         return Mixture(self.centres, self.weights, math.hypot(self.deviation, sigma))
 
     def _joint(self, x: Tensor) -> Tensor:
-        """log wₘ − ‖x − μₘ‖²/2σ², shape `(B, M)`."""
-        squares = (x[:, None] - self.centres.to(x.dtype)).square().sum(-1)
+        """log wₘ − ‖x − μₘ‖²/2σ², shape `(B, M)`; coordinate by coordinate, so that no `(B, M, d)` is ever held."""
+        centres = self.centres.to(x.dtype)
+        squares = torch.zeros(len(x), len(centres), dtype=x.dtype)
+        for coordinate, places in zip(x.unbind(1), centres.unbind(1), strict=True):
+            squares = squares + (coordinate[:, None] - places).square()
         return self.weights.log().to(x.dtype) - squares / (2 * self.deviation**2)

@@ -1,7 +1,7 @@
-"""Cost against quality: KL of each run over the passes and the seconds it took, both on logarithmic scales.
+"""Cost against quality: KL of each run at the passes, and over the seconds, that its training took.
 
-The budget is counted in passes and equal for all methods, so the points of the left panel stand nearly in one
-column; each method is shifted a little sideways, or they would hide each other.
+The budget is counted in passes and equal for all methods, so passes are no axis to spread runs over: the left
+panel has a column for each method, and says what a pass bought. Seconds depend on the machine.
 """
 
 from pathlib import Path
@@ -17,7 +17,7 @@ from ebmbench.report.groups import datasets, is_baseline
 from ebmbench.report.theme import INK, MARKERS, WIDTH, colour, plain_ticks, save
 
 KEYS = ["dataset", "method", "label"]
-SHIFT = 0.12  # decades from the first method to the last in the left panel
+COLUMN = 0.6  # the width of a method's column in the left panel, over which its datasets are spread
 
 
 def cost(frame: pd.DataFrame, folder: Path) -> Image | None:
@@ -28,20 +28,35 @@ def cost(frame: pd.DataFrame, folder: Path) -> Image | None:
     figure = Figure(figsize=(WIDTH, 4.2), layout="constrained")
     axes = figure.subplots(1, 2, sharey=True)
     methods, sets = list(dict.fromkeys(points["method"])), datasets(points)
-    places = np.linspace(-SHIFT / 2, SHIFT / 2, len(methods)) if len(methods) > 1 else np.zeros(1)
-    shift = dict(zip(methods, 10**places, strict=True))
-    _scatter(axes[0], points.assign(at=points["passes"] * points["method"].map(shift)), sets)
+    _scatter(axes[0], points.assign(at=_columns(points, methods, sets)), sets)
     _scatter(axes[1], points.assign(at=points["seconds_train"]), sets)
-    axes[0].set(xlabel="network passes of training", ylabel="KL(data‖model)")
-    axes[1].set(xlabel="seconds of training")
+    axes[0].set(
+        xlabel=f"{_budget(points)} network passes each", ylabel="KL(data‖model)", xlim=(-0.6, len(methods) - 0.4)
+    )
+    axes[0].set_xticks(range(len(methods)), methods)
+    axes[1].set(xlabel="seconds of training", xscale="log")
+    axes[1].set(xlim=(points["seconds_train"].min() / 2, points["seconds_train"].max() * 2))
+    plain_ticks(axes[1].xaxis, *axes[1].get_xlim())
     figure.legend(handles=_legend(methods, sets), loc="outside right upper")
     save(figure, folder / "cost.svg")
     return Image(
         "figures/cost.svg",
-        f"KL of every run against passes and seconds; methods {', '.join(methods)} on {', '.join(sets)}",
-        "One point for each run: colour for the method, marker for the dataset. In the left panel the "
-        "methods are shifted a little sideways so that they do not hide each other.",
+        f"KL of every run at equal passes and against seconds; methods {', '.join(methods)} on {', '.join(sets)}",
+        "One point for each run: colour for the method, marker for the dataset. Left: all runs had the same "
+        "budget of network passes. Right: the seconds that it took on one machine.",
     )
+
+
+def _columns(points: pd.DataFrame, methods: list[str], sets: list[str]) -> np.ndarray:
+    """Where a run stands in the left panel: its method's column, and there its dataset's place."""
+    places = np.linspace(-COLUMN / 2, COLUMN / 2, len(sets)) if len(sets) > 1 else np.zeros(1)
+    columns = points["method"].map(methods.index).to_numpy(dtype=float)
+    return columns + places[points["dataset"].map(sets.index).to_numpy(dtype=int)]
+
+
+def _budget(points: pd.DataFrame) -> str:
+    """The passes that all runs had, in words: a run may overshoot by one step."""
+    return f"about {points['passes'].median() / 1e6:.3g} million"
 
 
 def _points(frame: pd.DataFrame) -> pd.DataFrame:
@@ -65,8 +80,7 @@ def _scatter(axis: Axes, points: pd.DataFrame, sets: list[str]) -> None:
             edgecolor="white",
             linewidth=0.6,
         )
-    axis.set(xscale="log", yscale="log", xlim=(points["at"].min() / 2, points["at"].max() * 2))
-    plain_ticks(axis.xaxis, *axis.get_xlim())
+    axis.set(yscale="log")
     plain_ticks(axis.yaxis, *axis.get_ylim())
 
 

@@ -29,6 +29,6 @@ def samples(root: Path, frame: pd.DataFrame, dataset: str, folder: Path) -> Imag
     return Image(
         f"figures/samples-{dataset}.png",
         f"Samples of {', '.join(one.name for one in found)} on {dataset}",
-        f"`{dataset}`: up to 2000 samples of each method's own sampler, of the same runs as above; "
+        f"`{dataset}`: up to 2000 long-run samples of the same runs as above, all drawn by one sampler from noise; "
         "points outside the square are not shown.",
     )
