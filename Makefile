@@ -35,5 +35,5 @@ format: $(READY)  ## Put the code in order
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-clean:  ## Empty work/ (checkpoints and finished runs that can be made again)
-	rm -rf work
+clean: $(READY)  ## Empty work/ (checkpoints and finished runs that can be made again)
+	@$(BIN)/ebmbench clean

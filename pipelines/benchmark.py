@@ -1,6 +1,7 @@
 """The whole benchmark with one call: lock, plan, and only if something is stale, Prefect.
 
-`run` is what `ebmbench run` calls; `python -m pipelines.benchmark` does the same. A schedule names
+`run` is what `ebmbench run` calls once it has checked the parameters; `python -m pipelines.benchmark` leaves that
+to the stages. A schedule names
 `pipelines/benchmark.py:benchmark`. Prefect takes seconds to import and longer to start, so it is imported on
 demand: a run with nothing to do never meets it.
 """

@@ -1,6 +1,6 @@
-"""Gaussian.
+"""Gaussian: mean and covariance of the training data and nothing else.
 
-Mean and covariance of the training data and nothing else. A method that does not beat it has learned no shape.
+A method that does not beat it has learned no shape.
 """
 
 import torch
@@ -21,4 +21,4 @@ def subject(density: Density | None, train: Tensor, facts: Facts, count: int, ge
     normal = MultivariateNormal(mean, torch.tensor(facts.covariance, dtype=torch.float64))
     noise = torch.randn(count, len(mean), generator=generator, dtype=torch.float64)
     samples = mean + noise @ normal.scale_tril.mT
-    return Subject(lambda x: -normal.log_prob(x), samples.float(), density)
+    return Subject(lambda x: -normal.log_prob(x.flatten(1)), samples.float().reshape(count, *facts.shape), density)

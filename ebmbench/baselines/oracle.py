@@ -1,7 +1,6 @@
-"""Oracle.
+"""Oracle: the truth itself, judged like a model.
 
-The truth itself, judged like a model. Its energy is −log p, its samples are fresh data: the floor of every
-metric.
+Its energy is −log p, its samples are fresh data: what it gets is the floor that chance and grid leave.
 """
 
 import torch

@@ -16,8 +16,11 @@ def add(commands: Any) -> None:
 
 def act(_: argparse.Namespace) -> int:
     """Remove the folder and say how much it held."""
-    folder = project() / "work"
-    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    shutil.rmtree(folder, ignore_errors=True)
+    from pipelines.lock import only_flow
+
+    root = project()
+    with only_flow(root):  # not under the feet of a running flow
+        size = sum(file.stat().st_size for file in (root / "work").rglob("*") if file.is_file())
+        shutil.rmtree(root / "work", ignore_errors=True)
     print(f"freed {size / 2**20:.1f} MiB")
     return 0

@@ -1,6 +1,6 @@
-"""`ebmbench`.
+"""The command `ebmbench`: its subcommands, their help, and the exit codes.
 
-The commands, their help, and the exit codes: 0 done, 1 something failed, 2 the request was wrong, 130 stopped.
+0 done, 1 something failed, 2 the request or params.yaml was wrong, 130 stopped by Ctrl-C.
 """
 
 import argparse

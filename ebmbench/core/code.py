@@ -33,6 +33,12 @@ def code_hash(modules: Iterable[str]) -> str:
     return whole.hexdigest()
 
 
+def source_hash(path: Path) -> str:
+    """SHA-256 of a file anywhere, together with the package's code that it imports: what a dataset's source says."""
+    imports = _imports(path) if path.suffix == ".py" else ()
+    return hashlib.sha256(path.read_bytes() + code_hash(imports).encode()).hexdigest()
+
+
 def _files_of(module: str) -> list[Path]:
     """`ebmbench.core.code` -> the file and the `__init__` files above it; nothing for a name that is no module."""
     parts = module.split(".")

@@ -28,14 +28,17 @@ class Facts:
 
     @classmethod
     def of(cls, name: str, train: np.ndarray, test: np.ndarray, **more: str) -> "Facts":
-        """Measure a training set of shape `(N, d)`."""
-        covariance = np.atleast_2d(np.cov(train.astype(np.float64), rowvar=False))
+        """Measure a training set of shape `(N, *event)`; mean and covariance are of the flattened events."""
+        flat = train.reshape(len(train), -1).astype(np.float64)
+        covariance = np.atleast_2d(np.cov(flat, rowvar=False))
+        # A millionth of the mean variance on the diagonal: coordinates that are constant or collinear stay usable.
+        covariance += 1e-6 * np.trace(covariance) / len(covariance) * np.eye(len(covariance))
         return cls(
             name=name,
             shape=list(train.shape[1:]),
             train=len(train),
             test=len(test),
-            mean=train.astype(np.float64).mean(0).tolist(),
+            mean=flat.mean(0).tolist(),
             covariance=covariance.tolist(),
             scale=math.sqrt(float(np.trace(covariance)) / len(covariance)),
             **more,
@@ -48,7 +51,7 @@ class Facts:
     def starts(self, count: int, generator: torch.Generator, spread: float = 1.5) -> Tensor:
         """Noise to start chains from: N(mean, (spread · scale)² I), shape `(count, *shape)`."""
         noise = torch.randn(count, *self.shape, generator=generator)
-        return torch.tensor(self.mean) + spread * self.scale * noise
+        return torch.tensor(self.mean).reshape(self.shape) + spread * self.scale * noise
 
 
 def load_facts(folder: Path) -> Facts:

@@ -18,7 +18,7 @@ from ebmbench.core.streams import Draw
 class Settings(BaseModel):
     """What every method can be told in `params.yaml: methods.<name>`; a method adds its own."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     model: str = Field("mlp", description="the energy network, a file in ebmbench/models")
     learning_rate: float = Field(1e-3, gt=0, description="peak of the schedule")

@@ -79,12 +79,13 @@ def _keys(location: tuple[int | str, ...], value: Any) -> list[str]:
 
 def _owner(model: type[BaseModel], location: tuple[int | str, ...]) -> type[BaseModel]:
     """The model that a nested location belongs to."""
-    candidates = [model]
+    candidates, in_mapping = [model], False
     for part in location:
-        if part in model.model_fields:
-            candidates = _models(model.model_fields[str(part)].annotation)
-        else:  # the tag of a union, or a name in a mapping of models
-            candidates = [c for c in candidates if _tag(c) == part] or candidates
+        if part in model.model_fields and not in_mapping:
+            annotation = model.model_fields[str(part)].annotation
+            candidates, in_mapping = _models(annotation) or candidates, typing.get_origin(annotation) is dict
+        else:  # a name in a mapping of models, or the tag of a union
+            candidates, in_mapping = [c for c in candidates if _tag(c) == part] or candidates, False
         model = candidates[0]
     return model
 

@@ -4,11 +4,14 @@ The datasets that ship with ebmbench are such Python files too; a dataset of one
 """
 
 import importlib.util
+import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import torch
@@ -34,7 +37,7 @@ class Source:
 
 def open_source(name: str, entry: Dataset, root: Path) -> Source:
     """Read a dataset's source and split it."""
-    path = _inside(root, entry.source, name)
+    path = source_path(root, entry.source, name)
     if path.suffix == ".py":
         return _from_python(name, entry, path)
     rows = torch.as_tensor(_array(path, name)).float()
@@ -47,17 +50,16 @@ def open_source(name: str, entry: Dataset, root: Path) -> Source:
 
 def open_density(name: str, entry: Dataset, root: Path) -> Density | None:
     """Only the exact density, or None."""
-    path = _inside(root, entry.source, name)
+    path = source_path(root, entry.source, name)
     if path.suffix != ".py":
         return None
-    function = _function(_module(path), entry, name)
-    return function() if function.__name__ == "density" else None
+    return _density(_function(_module(path), entry, name))
 
 
 def _from_python(name: str, entry: Dataset, path: Path) -> Source:
     module = _module(path)
     function = _function(module, entry, name)
-    density = function() if function.__name__ == "density" else None
+    density = _density(function)
     draw: Callable[[int, Generator], Any] = density.sample if density is not None else function
     splits = []
     for split, count in [("train", entry.train), ("test", entry.test)]:
@@ -66,7 +68,13 @@ def _from_python(name: str, entry: Dataset, path: Path) -> Source:
     return Source(splits[0], splits[1], density, getattr(module, "LICENCE", "unknown"))
 
 
-def _inside(root: Path, source: str, name: str) -> Path:
+def _density(function: Callable[..., Any]) -> Density | None:
+    """A function without arguments gives a density; one with `(count, generator)` draws samples."""
+    return None if inspect.signature(function).parameters else function()
+
+
+def source_path(root: Path, source: str, name: str) -> Path:
+    """The file that a dataset's entry names; it must be there, inside the project."""
     path = (root / source).resolve()
     if not path.is_relative_to(root.resolve()):
         raise UserError(f"{FILE}: datasets.{name}.source: found {source!r}, allowed: a path inside the project")
@@ -79,6 +87,7 @@ def _module(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"dataset_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # as an import would: dataclasses look their module up there
     spec.loader.exec_module(module)
     return module
 
@@ -96,7 +105,7 @@ def _array(path: Path, name: str) -> np.ndarray:
     try:
         value = np.load(path, allow_pickle=False)
         rows = value[value.files[0]] if isinstance(value, np.lib.npyio.NpzFile) else value
-    except (ValueError, OSError, EOFError, IndexError) as error:
+    except (ValueError, OSError, EOFError, IndexError, BadZipFile) as error:
         raise UserError(
             f"{path.name}: not a NumPy file of plain numbers ({error}) (params.yaml: datasets.{name})"
         ) from error

@@ -65,8 +65,11 @@ class Method(method.Method):
 
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
         """One batch against fresh noise."""
-        noise = _sample(self.noise, self.settings.ratio * len(x), draw("noise"))
-        return noise_contrastive(energy, self.c, x, noise, self.noise.log_prob)
+        noise = _sample(self.noise, self.settings.ratio * len(x), draw("noise")).reshape(-1, *x.shape[1:])
+        return noise_contrastive(energy, self.c, x, noise, self._log_noise)
+
+    def _log_noise(self, x: Tensor) -> Tensor:
+        return self.noise.log_prob(x.flatten(1))
 
     def health(self) -> dict[str, float]:
         """The learned constant on its way."""
@@ -84,7 +87,8 @@ def noise_distribution(settings: Settings, facts: Facts) -> Distribution:
         return MultivariateNormal(mean, settings.inflation * covariance)
     # Four deviations to each side hold all but the farthest data of every dataset here.
     reach = 4 * settings.inflation * covariance.diagonal().sqrt()
-    return Independent(Uniform(mean - reach, mean + reach), 1)
+    # Unvalidated: a datum outside the box has log-density −∞, and the classifier is rightly sure of it.
+    return Independent(Uniform(mean - reach, mean + reach, validate_args=False), 1, validate_args=False)
 
 
 def _sample(noise: Distribution, count: int, generator: Generator) -> Tensor:

@@ -17,6 +17,8 @@ from ebmbench.core.params import Evaluation as Settings
 from ebmbench.data.densities.density import Density
 from ebmbench.metrics.quadrature import Quadrature, in_chunks, integrate
 
+MASS_TOLERANCE = 1e-3
+
 
 @dataclass(frozen=True)
 class Value:
@@ -56,22 +58,29 @@ class Evaluation:
     @cached_property
     def grid(self) -> Quadrature:
         """log q on a grid that holds the model's mass."""
+        return self._held(self.energy, "the model")
+
+    @property
+    def truth_grid(self) -> Quadrature:
+        """log p on a grid of the truth's own."""
+        return self._held(lambda x: -self.truth.log_prob(x), "the data")
+
+    def _held(self, energy: Energy, whose: str) -> Quadrature:
         if math.prod(self.facts.shape) != 2:
             raise Unavailable(f"quadrature needs 2 dimensions, the data have {math.prod(self.facts.shape)}")
-        grid = integrate(self.energy, self.facts, self.settings.cells)
+        grid = integrate(energy, self.facts, self.settings.cells)
         if not grid.held:
-            raise Unavailable(f"no grid holds the model's mass: a share of {grid.outside:.1e} lies outside the largest")
+            raise Unavailable(f"no grid holds {whose}'s mass: a share of {grid.outside:.1e} lies outside the largest")
         return grid
 
     @cached_property
     def log_truth(self) -> Tensor:
         """log p of the data on the same grid."""
-        return in_chunks(self.truth.log_prob, self.grid.points)
-
-    @cached_property
-    def regions(self) -> Tensor:
-        """For each point of the grid the nearest of the data's mode centres."""
-        return in_chunks(self.nearest_mode, self.grid.points)
+        log_p = in_chunks(self.truth.log_prob, self.grid.points)
+        mass = self.grid.integral(log_p.exp())
+        if abs(mass - 1) > MASS_TOLERANCE:
+            raise Unavailable(f"the grid does not resolve or hold the data's mass: it sums to {mass:.4f}, not to 1")
+        return log_p
 
     def nearest_mode(self, x: Tensor) -> Tensor:
         """The index of the nearest mode centre, `(B,)`."""

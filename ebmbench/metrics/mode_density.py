@@ -10,5 +10,5 @@ DIRECTION = "lower"
 
 def compute(e: Evaluation) -> Value:
     """What the energy says, whatever a sampler makes of it."""
-    found = modes.weights(e.regions, e.grid.log_q.exp(), len(e.truth.centres))
-    return Value(modes.error(found, modes.true_weights(e)), n=len(e.grid.points), protocol=e.grid.protocol)
+    found, true = (modes.density_weights(e, log_density, e.grid) for log_density in (e.grid.log_q, e.log_truth))
+    return Value(modes.error(found, true), n=len(e.grid.points), protocol=e.grid.protocol)

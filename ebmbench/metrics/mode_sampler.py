@@ -11,8 +11,9 @@ DIRECTION = "lower"
 
 
 def compute(e: Evaluation) -> Value:
-    """What the sampler finds, which may differ from what the energy says."""
+    """What the sampler finds, which may differ from what the energy says. Needs no grid of the model's."""
     samples = e.samples.double()
     found = modes.weights(e.nearest_mode(samples), torch.ones(len(samples)).double(), len(e.truth.centres))
-    value = modes.error(found, modes.true_weights(e))
+    own = e.truth_grid
+    value = modes.error(found, modes.density_weights(e, own.log_q, own))
     return Value(value, n=len(samples), protocol=f"{len(samples)} samples, nearest of {len(found)} centres")

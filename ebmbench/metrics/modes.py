@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ebmbench.metrics.evaluation import Evaluation
+from ebmbench.metrics.quadrature import Quadrature, in_chunks
 
 
 def weights(regions: Tensor, mass: Tensor, count: int) -> Tensor:
@@ -16,9 +17,9 @@ def weights(regions: Tensor, mass: Tensor, count: int) -> Tensor:
     return total / total.sum()
 
 
-def true_weights(e: Evaluation) -> Tensor:
-    """The data's masses of the regions."""
-    return weights(e.regions, e.log_truth.exp(), len(e.truth.centres))
+def density_weights(e: Evaluation, log_density: Tensor, grid: Quadrature) -> Tensor:
+    """The masses of the regions under a density given on a grid."""
+    return weights(in_chunks(e.nearest_mode, grid.points), log_density.exp(), len(e.truth.centres))
 
 
 def error(found: Tensor, true: Tensor) -> float:

@@ -26,7 +26,7 @@ YEAR = 2006
 class Settings(BaseModel):
     """`params.yaml: models.mlp`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     width: int = Field(64, ge=1, description="units in each hidden layer")
     layers: int = Field(3, ge=1, description="hidden layers")

@@ -1,8 +1,9 @@
 """One cell on disk: is it whole, and do its numbers belong to the models that lie beside them?
 
-A cell that fails keeps the files of older, downstream stages. Numbers are therefore taken only if the digests
-in `metrics.json` are those of `train/`: a cell without `train/` or without metrics is *failed*, one whose
-digests differ is *stale*, and both are shown with a reason instead of with old numbers.
+A cell that fails keeps the files of older, downstream stages, and DVC removes the outputs of a stage before it
+runs. Numbers are therefore taken only if everything upstream of them is there and the digests in `metrics.json`
+are those of `train/`: a cell that lacks data, `train/`, `sample/` or metrics is *failed*, one whose digests
+differ is *stale*, and both are shown with a reason instead of with old numbers.
 """
 
 import json
@@ -31,7 +32,13 @@ def read_cell(root: Path, suite: str, dataset: str, method: str) -> Cell:
     runs = statuses(folder / "train")
     if not runs:
         return Cell("failed", _failure(root, (f"train@{dataset}-{method}",)) or "not trained: no runs in `train/`")
+    if not (root / "data" / dataset / "facts.json").is_file():
+        return Cell(
+            "failed", _failure(root, (f"prepare@{dataset}",)) or "the data are missing, so the numbers may be old"
+        )
     later = _failure(root, (f"sample@{dataset}-{method}", f"evaluate@{dataset}-{method}"))
+    if not (folder / "sample").is_dir():
+        return Cell("failed", later or "trained but not sampled: no `sample/`")
     if not _evaluated(folder):
         return Cell("failed", later or "trained but not evaluated: no `metrics.json` or `rows.csv`")
     different = _mismatches(read_json(folder / "metrics.json"), runs)

@@ -15,8 +15,8 @@ from ebmbench.report.tables import best_of
 STATISTIC = (
     "The unit is the seed. An entry is the mean over the seeds with the 95 % interval of Student's t around "
     "it (mean ± half width). **Bold** marks the best mean and every method that ties with it: methods are "
-    "compared seed by seed, and they tie if the 95 % t interval of the paired difference (of logarithms, where "
-    "all values are positive) contains zero. A "
+    "compared seed by seed, and they tie unless the 95 % t interval of the paired difference (of logarithms, "
+    "where all values are positive) lies wholly on the worse side. Nobody counts as better than the oracle. A "
     "method takes part only if each of its runs gave a value, for a mean over survivors flatters whoever "
     "diverged. With few seeds the intervals are wide and ties are many: a tie says that these runs cannot "
     "tell two methods apart, not that they are equal."
@@ -28,8 +28,8 @@ ONE_SEED = (
 TOGETHER = (
     "Read **KL, Fisher and off-support together**. The Fisher divergence compares scores where the data are; "
     "a model can have nearly the right score there and still put most of its mass where there are no data, "
-    "or weigh the modes wrongly. KL and the off-support mass see that. *oracle* is the floor of each metric "
-    "(the true density judged like a model, with fresh data as its samples), *gaussian* knows the data's "
+    "or weigh the modes wrongly. KL and the off-support mass see that. *oracle* is what the truth "
+    "itself gets (the true density judged like a model, with fresh data as its samples), *gaussian* knows the data's "
     "mean and covariance only; neither competes. – means that there is no value; the reason is "
     "[below](#failures-and-skipped)."
 )

@@ -2,8 +2,8 @@
 
 A seed is the unit of observation. For n values the mean is printed with the 95 % interval of Student's t,
 `mean ± t(0.975, n−1) · s/√n`. Methods are compared seed by seed: with differences dᵢ = xᵢ − bestᵢ over the
-seeds that both have, a method ties with the best if the 95 % t interval of d contains zero, or if no interval
-can be computed. Where all values are positive the differences are those of logarithms: a divergence that is a
+seeds that both have, a method ties with the best unless the 95 % t interval of d lies wholly on the worse side.
+Where all values are positive the differences are those of logarithms: a divergence that is a
 thousand times larger on every seed is not a tie because it also varies a lot. A method competes only if every
 one of its runs gave a value: the mean over surviving runs flatters whoever diverged.
 
@@ -40,6 +40,15 @@ class Summary:
         """Half the width of the interval of the mean."""
         return half_width(list(self.values.values()))
 
+    def no_better_than(self, truth: "Summary") -> "Summary":
+        """Values beyond the truth's own count as the truth's: less mass in the tails than the data have is no merit."""
+        if truth.mean is None or self.direction not in ("lower", "higher"):
+            return self
+        bound = max if self.direction == "lower" else min
+        return Summary(
+            {seed: bound(value, truth.mean) for seed, value in self.values.items()}, self.runs, self.direction
+        )
+
     @property
     def complete(self) -> bool:
         """Every run gave a value."""
@@ -73,14 +82,14 @@ def best(summaries: dict[str, Summary]) -> str | None:
 
 
 def tied(one: Summary, winner: Summary) -> bool:
-    """Whether the paired 95 % t interval of `one − winner` (of logarithms if positive) contains zero or is unknown."""
+    """Whether the paired 95 % t interval of `one − winner` (of logarithms if positive) reaches zero or is unknown."""
     common = sorted(one.values.keys() & winner.values.keys())
     ours, theirs = (np.array([each.values[seed] for seed in common]) for each in (one, winner))
     if len(common) and min(ours.min(), theirs.min()) > 0:
         ours, theirs = np.log(ours), np.log(theirs)
-    differences = (ours - theirs).tolist()
-    half = half_width(differences)
-    return half is None or abs(float(np.mean(differences))) <= half
+    worse = (ours - theirs) * (-1.0 if winner.direction == "higher" else 1.0)
+    half = half_width(worse.tolist())
+    return half is None or float(np.mean(worse)) <= half
 
 
 def leaders(summaries: dict[str, Summary]) -> set[str]:

@@ -72,7 +72,10 @@ def _summaries(frame: pd.DataFrame, dataset: str, metric: str) -> dict[str, Summ
 
 
 def _competitors(summaries: dict[str, Summary]) -> dict[str, Summary]:
-    return {name: one for name, one in summaries.items() if not is_baseline(name)}
+    """The methods as they compete: none counts as better than the oracle."""
+    methods = {name: one for name, one in summaries.items() if not is_baseline(name)}
+    truth = summaries.get("oracle")
+    return methods if truth is None else {name: one.no_better_than(truth) for name, one in methods.items()}
 
 
 def _escape(text: str) -> str:

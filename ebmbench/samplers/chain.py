@@ -23,7 +23,7 @@ class SamplerSettings(BaseModel):
     Lengths are in units of the data's scale, so that one value serves all data.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     kind: Any
     steps: int = Field(10, ge=1)

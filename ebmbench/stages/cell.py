@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ebmbench.core.files import read_json, replace_folder
-from ebmbench.core.params import FILE, Params
-from ebmbench.core.schema import known
+from ebmbench.core.params import Params
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,5 @@ def cell_parser(prog: str, description: str | None) -> argparse.ArgumentParser:
 
 
 def open_cell(root: Path, params: Params, arguments: argparse.Namespace) -> Cell:
-    """The cell that the arguments name, if the parameters know it."""
-    known(arguments.dataset, params.datasets, FILE, "datasets")
-    known(arguments.method, params.methods, FILE, "methods")
+    """The cell that the arguments name."""
     return Cell(root, params.benchmark.suite, arguments.dataset, arguments.method, arguments.fresh)

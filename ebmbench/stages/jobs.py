@@ -6,6 +6,7 @@ The grid of swept settings times the seeds, each checked by its method's own sch
 from collections.abc import Iterator
 from typing import Any
 
+from ebmbench.core.errors import UserError
 from ebmbench.core.facts import Facts
 from ebmbench.core.method import Settings
 from ebmbench.core.params import FILE, Params
@@ -23,8 +24,11 @@ def cell_jobs(params: Params, method: str, facts: Facts) -> Iterator[Job]:
 
 def cell_settings(params: Params, method: str) -> Iterator[tuple[Settings, Any, dict[str, Any]]]:
     """The method's settings, its network's settings, and the swept values, for every combination."""
+    key = f"methods.{method}"
+    for name, values in params.methods[method].items():
+        if isinstance(values, list) and (not values or any(values.count(value) > 1 for value in values)):
+            raise UserError(f"{FILE}: {key}.{name}: found {values}, allowed: one or more different values")
     for section, swept in grid(params.methods[method]):
-        key = f"methods.{method}"
         settings = check(load("methods", method).Settings, section, FILE, key)
         known(settings.model, names("models"), FILE, f"{key}.model")
         model = check(

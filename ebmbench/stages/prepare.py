@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ebmbench.core.code import source_hash
 from ebmbench.core.facts import Facts
 from ebmbench.core.files import replacing, write_json
 from ebmbench.core.params import load_params
@@ -17,7 +18,7 @@ from ebmbench.stages.shell import run_stage
 def prepare(root: Path, dataset: str) -> None:
     """Write `data/<dataset>/`.
 
-    Train.npy, test.npy, facts.json, and source.json (which changes only with the source's text).
+    Train.npy, test.npy, facts.json, and source.json (the entry, and a hash of its code).
     """
     entry = load_params(root).datasets[dataset]
     source = open_source(dataset, entry, root)
@@ -29,8 +30,7 @@ def prepare(root: Path, dataset: str) -> None:
     digest = hashlib.sha256(b"".join(rows.tobytes() for rows in arrays.values())).hexdigest()
     facts = Facts.of(dataset, arrays["train"], arrays["test"], licence=source.licence, hash=digest)
     write_json(folder / "facts.json", facts.as_dict())
-    text = hashlib.sha256((root / entry.source).read_bytes()).hexdigest()
-    write_json(folder / "source.json", {"source": entry.source, "sha256": text})
+    write_json(folder / "source.json", {**entry.model_dump(), "sha256": source_hash(root / entry.source)})
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -4,15 +4,14 @@ import argparse
 import sys
 from pathlib import Path
 
-from ebmbench.core.params import FILE, load_params
+from ebmbench.core.params import FILE
 from ebmbench.core.schema import read_yaml
 from ebmbench.report.build import build
 from ebmbench.stages.shell import run_stage
 
 
 def report(root: Path) -> None:
-    """Build it from checked parameters; cells that failed are named in it."""
-    load_params(root)
+    """Build it; cells that failed are named in it."""
     print(build(root, read_yaml(root / FILE)))
 
 

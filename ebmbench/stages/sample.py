@@ -1,7 +1,7 @@
 """sample@<dataset>-<method>: run the same sampler, from noise, on every trained energy of a cell.
 
-These are *long-run* samples: many steps of a valid sampler, so they show what the energy says, not what
-training chains remember.
+These are *long-run* samples: many steps of a valid sampler, not what training chains remember. They do not cross
+between distant modes, though: mode weights among them show where chains from wide noise end.
 """
 
 import shutil

@@ -18,6 +18,8 @@ from pathlib import Path
 
 from ebmbench.core.errors import UserError
 from ebmbench.core.files import write_json
+from ebmbench.core.params import FILE, load_params
+from ebmbench.core.schema import known
 from ebmbench.stages.declared import compare, snapshot
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -27,6 +29,7 @@ def run_stage(stage: str, work: Callable[[Path], None]) -> int:
     """Run `work(root)` as the stage of that name in the current folder; the exit code."""
     root = Path.cwd()
     try:
+        check_names(root, stage)
         _die_with_parent()
         _one_thread()
         with _owning(root, stage), _failures(root, stage):
@@ -40,6 +43,17 @@ def run_stage(stage: str, work: Callable[[Path], None]) -> int:
         print(f"{stage}: stopped; the next run goes on from here", file=sys.stderr)
         return 130
     return 0
+
+
+def check_names(root: Path, stage: str) -> None:
+    """Refuse bad parameters and unknown cells before anything is locked, read or written."""
+    params = load_params(root)
+    _, _, cell = stage.partition("@")
+    dataset, _, method = cell.partition("-")
+    if dataset:
+        known(dataset, params.datasets, FILE, "datasets")
+    if method:
+        known(method, params.methods, FILE, "methods")
 
 
 def _one_thread() -> None:

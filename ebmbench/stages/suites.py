@@ -4,15 +4,16 @@ What is written holds only the datasets and methods that the suite compares, so 
 run and nothing else. Edits of `params.yaml` are the user's; they are not dropped without being asked to.
 """
 
+import io
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
 
 from ebmbench.core.errors import UserError, nearest
-from ebmbench.core.files import replacing
-from ebmbench.core.params import FILE
-from ebmbench.core.schema import read_yaml
+from ebmbench.core.files import write_text
+from ebmbench.core.params import FILE, Params
+from ebmbench.core.schema import check, read_yaml
 
 
 def available(root: Path) -> dict[str, str]:
@@ -28,14 +29,16 @@ def use(root: Path, name: str, force: bool = False) -> None:
         raise UserError(
             f"{FILE}: found edits that no suite has ({', '.join(edits)}); keep them in a suite of your own, or --force"
         )
-    with replacing(root / FILE) as temporary:
-        _yaml().dump(chosen, temporary)
+    text = io.StringIO()
+    _yaml().dump(chosen, text)
+    check(Params, YAML(typ="safe").load(text.getvalue()), f"suites/{name}.yaml")
+    write_text(root / FILE, text.getvalue())
 
 
 def local_edits(root: Path) -> list[str]:
     """Keys of `params.yaml` that differ from the suite it names."""
     current = read_yaml(root / FILE)
-    suite = current.get("benchmark", {}).get("suite")
+    suite = (current.get("benchmark") or {}).get("suite")
     if suite not in available(root):
         return [f"benchmark.suite: {suite}"]
     return sorted(_differences(current, _resolved(root, suite)))
@@ -56,9 +59,10 @@ def _resolved(root: Path, name: str) -> Any:
 
 
 def _lay_over(base: Any, overlay: dict[str, Any]) -> None:
-    """Mappings are merged, anything else is replaced."""
+    """Mappings are merged, anything else is replaced; so is a sampler by one of another kind."""
     for key, value in overlay.items():
-        if isinstance(value, dict) and isinstance(base.get(key), dict):
+        same = isinstance(value, dict) and isinstance(base.get(key), dict)
+        if same and value.get("kind", base[key].get("kind")) == base[key].get("kind"):
             _lay_over(base[key], value)
         else:
             base[key] = value

@@ -1,5 +1,6 @@
 """train@<dataset>-<method>: train every run of a cell (settings × seeds), reusing and resuming what `work/` holds."""
 
+import csv
 import shutil
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ebmbench.core.facts import load_facts
-from ebmbench.core.files import read_json, write_json, write_text
+from ebmbench.core.files import read_json, replacing, write_json
 from ebmbench.core.params import load_params
 from ebmbench.core.store import Store
 from ebmbench.stages.cell import Cell, cell_parser, materialising, open_cell
@@ -31,7 +32,7 @@ def train_cell(cell: Cell) -> None:
             (folder / label).mkdir(parents=True)
             for file in run.glob("[ms]*.*"):  # model.safetensors and status.json
                 shutil.copyfile(file, folder / label / file.name)
-    _join_histories(cell.folder / "history.csv", [run / "history.csv" for run in done.values()])
+    join_histories(cell.folder / "history.csv", [run / "history.csv" for run in done.values()])
     costs = {label: read_json(run / "cost.json") for label, run in done.items()}
     write_json(cell.folder / "cost" / "train.json", costs)
 
@@ -40,10 +41,14 @@ def _obtain(store: Store, job: Job, data: Tensor) -> Path:
     return store.obtain(job.digest(), lambda workshop, result: train(job, data, workshop, result))
 
 
-def _join_histories(path: Path, histories: list[Path]) -> None:
-    """All runs of a cell log the same columns, so their files join below one heading."""
-    texts = [history.read_text(encoding="utf-8").splitlines(keepends=True) for history in histories]
-    write_text(path, "".join(texts[0][:1] + [line for text in texts for line in text[1:]]))
+def join_histories(path: Path, histories: list[Path]) -> None:
+    """One file for all runs of a cell; runs that log different columns (another sampler, say) keep their own."""
+    tables = [list(csv.DictReader(history.read_text(encoding="utf-8").splitlines())) for history in histories]
+    columns = dict.fromkeys(name for table in tables for row in table for name in row) or {"label": None}
+    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(columns), lineterminator="\n", restval="")
+        writer.writeheader()
+        writer.writerows(row for table in tables for row in table)
 
 
 def main(argv: list[str] | None = None) -> int:

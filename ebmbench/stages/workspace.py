@@ -11,6 +11,7 @@ from pathlib import Path
 from ebmbench.core.files import read_json, write_json
 from ebmbench.core.params import FILE, Params
 from ebmbench.core.store import Store
+from ebmbench.data.loading import source_path
 from ebmbench.samplers.choice import parse
 from ebmbench.stages.cell import Cell
 from ebmbench.stages.jobs import cell_settings
@@ -21,6 +22,8 @@ def ready(root: Path, params: Params) -> None:
     parse(params.sampling.sampler, FILE, "sampling")
     for method in params.benchmark.methods:
         list(cell_settings(params, method))
+    for dataset in params.benchmark.datasets:
+        source_path(root, params.datasets[dataset].source, dataset)
     prune(root, params)
     refill(root, params)
 
@@ -31,7 +34,7 @@ def prune(root: Path, params: Params) -> list[str]:
     wanted = {(dataset, method) for dataset in benchmark.datasets for method in [*benchmark.methods, "_baselines"]}
     removed = []
     for folder in (root / "runs" / benchmark.suite).glob("*/*"):
-        if (folder.parent.name, folder.name) not in wanted:
+        if folder.is_dir() and (folder.parent.name, folder.name) not in wanted:
             shutil.rmtree(folder)
             removed.append(f"{folder.parent.name}/{folder.name}")
     return removed
@@ -53,7 +56,7 @@ def refill(root: Path, params: Params) -> None:
 
 def _adopt(store: Store, cell: Cell, label: str, digest: str) -> None:
     costs, history = cell.folder / "cost" / "train.json", cell.folder / "history.csv"
-    if not (costs.is_file() and history.is_file()):
+    if not (costs.is_file() and history.is_file() and label in read_json(costs)):
         return
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "run"

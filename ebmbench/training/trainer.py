@@ -87,7 +87,7 @@ class Trainer:
             **prefixed("average", {str(i): value for i, value in enumerate(self.average.values)}),
             **prefixed("history", {name: torch.tensor(v, dtype=torch.float64) for name, v in self.history.items()}),
         }
-        for i, moments in enumerate(self.optimiser.state_dict()["state"].values()):
+        for i, moments in self.optimiser.state_dict()["state"].items():
             tensors |= prefixed(f"optimiser.{i}", moments)
         order = list(self.history)
         return tensors, {"step": self.step, "counts": self.meter.counts.as_dict(), "history": order}
@@ -102,5 +102,7 @@ class Trainer:
             value.copy_(tensors[f"average.{i}"])
         self.history = {name: tensors[f"history.{name}"].tolist() for name in header["history"]}
         saved = self.optimiser.state_dict()
-        saved["state"] = {i: section(f"optimiser.{i}", tensors) for i in range(len(self.parameters)) if self.step}
+        moments = {i: section(f"optimiser.{i}", tensors) for i in range(len(self.parameters))}
+        # A weight that never had a gradient (the last bias, under a score loss) has no moments.
+        saved["state"] = {i: found for i, found in moments.items() if found}
         self.optimiser.load_state_dict(saved)

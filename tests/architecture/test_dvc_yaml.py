@@ -21,7 +21,7 @@ BY_NAME = {
     "train": ["models", "samplers"],
     "sample": ["models", "samplers"],
     "evaluate": ["models", "samplers", "metrics"],
-    "report": [],
+    "report": ["methods", "data", "metrics", "baselines"],  # their titles and papers, read without import
 }
 
 
@@ -38,7 +38,8 @@ def covered(file: Path, stage: str, own: dict[str, str]) -> bool:
 @pytest.mark.parametrize("stage", list(STAGES))
 def test_every_imported_file_is_a_dependency(stage: str) -> None:
     modules = [f"ebmbench.stages.{stage}"]
-    modules += [f"ebmbench.{kind}.{name}" for kind in BY_NAME[stage] for name in names(kind) if kind != "data"]
+    loaded = [kind for kind in BY_NAME[stage] if kind != "data" and stage != "report"]
+    modules += [f"ebmbench.{kind}.{name}" for kind in loaded for name in names(kind)]
     own = {"item.method": "dsm", "item.source": "ebmbench/data/two_moons.py"}
     if stage in ("train", "evaluate"):
         modules.append("ebmbench.methods.dsm")

@@ -42,6 +42,9 @@ FAULTS = {
     "sigma: 0.1": [
         ("sigma: -1.0", "methods.dsm.sigma: found -1.0, allowed: greater than 0"),
         ("sigma: [0.1, none]", "methods.dsm.sigma: found 'none', allowed: a valid number"),
+        ("sigma: []", r"methods.dsm.sigma: found \[\], allowed: one or more different values"),
+        ("sigma: [0.1, 0.1]", "methods.dsm.sigma: found .*, allowed: one or more different values"),
+        ("sigma: .inf", "methods.dsm.sigma: found inf, allowed: a finite number"),
         ("sgima: 0.1", "methods.dsm.sgima: found an unknown key.*did you mean 'sigma'"),
     ],
     "noise: gaussian": [("noise: gausian", "methods.nce.noise: found 'gausian', allowed: 'gaussian' or 'uniform'")],
@@ -53,13 +56,19 @@ FAULTS = {
     "{kind: mala, steps: 10,": [("{kind: mala, steps: -2,", "methods.mle.sampler.steps: found -2")],
     "width: 64": [("width: 0", "models.mlp.width: found 0, allowed: greater than or equal to 1")],
     "model: mlp": [("model: mlpp", "methods.mle.model: found 'mlpp'.*did you mean 'mlp'")],
-    "ebmbench/data/two_moons.py": [("/etc/two_moons.py", "datasets.two_moons.source: found '/etc/two_moons.py'")],
+    "ebmbench/data/two_moons.py": [
+        ("/etc/two_moons.py", "datasets.two_moons.source: found '/etc/two_moons.py'"),
+        ("../two_moons.py", "datasets.two_moons.source: found '../two_moons.py', allowed: a path inside the project"),
+        ("two_mons.py", "datasets.two_moons.source: found 'two_mons.py', but there is no such file"),
+        ("two_moons.py, tset: 5", "datasets.two_moons.tset: found an unknown key.*did you mean 'test'"),
+    ],
     "rows: 200": [("rows: [1", "params.yaml: not readable"), ("rows: 1\n  rows: 2", "params.yaml: not readable")],
 }
 
 
 def project(folder: Path, old: str = "", new: str = "") -> Path:
     shutil.copytree(ROOT / "suites", folder / "suites")
+    shutil.copytree(ROOT / "ebmbench" / "data", folder / "ebmbench" / "data")
     suites.use(folder, "quick")
     text = (folder / "params.yaml").read_text(encoding="utf-8")
     assert old in text
@@ -96,6 +105,7 @@ def test_the_command_ends_with_code_two_one_line_and_nothing_written(tmp_path: P
 
 def test_the_committed_parameters_are_a_suite_without_edits() -> None:
     assert suites.local_edits(ROOT) == []
+    assert load_params(ROOT).benchmark.suite == "quick"
 
 
 @pytest.mark.parametrize("suite", list(suites.available(ROOT)))

@@ -150,3 +150,16 @@ def test_a_grid_that_cannot_hold_the_mass_says_so() -> None:
     e = Evaluation(far, torch.zeros(10, 2), normal(1.0), gaussian_facts(2), Settings(cells=64))
     with pytest.raises(Unavailable, match="no grid holds the model's mass"):
         load("metrics", "kl").compute(e)
+
+
+def test_a_grid_that_misses_data_is_not_used() -> None:
+    far = Mixture(torch.tensor([[0.0, 0.0], [40.0, 0.0]]), torch.tensor([0.99, 0.01]), 1.0)
+    e = evaluation()
+    with pytest.raises(Unavailable, match=r"sums to 0\.99"):
+        load("metrics", "kl").compute(Evaluation(e.subject, e.test, far, e.facts, e.settings))
+
+
+def test_the_samplers_mode_weights_need_no_grid_of_the_model() -> None:
+    e = evaluation()
+    flat = Subject(lambda x: x.norm(dim=1) * 1e-3, e.subject.samples)
+    assert value("mode_sampler", Evaluation(flat, e.test, e.density, e.facts, e.settings)) < 0.05

@@ -96,6 +96,7 @@ def report(tmp_path_factory: pytest.TempPathFactory, params: dict[str, Any]) -> 
 def write_suite(root: Path) -> Path:
     runs = root / "runs" / "tiny"
     for dataset in ("eight_gaussians", "two_moons"):
+        write_json(root / "data" / dataset / "facts.json", {"name": dataset})
         write_cell(runs / dataset / "_baselines", dataset, "", ["oracle", "gaussian"])
         write_cell(runs / dataset / "mle", dataset, "mle", ["mle"])
     write_cell(
@@ -124,6 +125,7 @@ def write_cell(folder: Path, dataset: str, method: str, variants: list[str]) -> 
         return
     for stage in ("train", "sample", "evaluate"):
         write_json(folder / "cost" / f"{stage}.json", cost)
+    (folder / "sample").mkdir()
     for run in runs:
         keys = ("status", "reason", "step", "digest", "seed", "label")
         write_json(folder / "train" / run["label"] / "status.json", {key: run[key] for key in keys})

@@ -50,6 +50,17 @@ def test_a_cell_without_train_gives_no_old_numbers(root: Path, params: Params) -
     assert state(root, params, "two_moons", "mle") == ({"failed"}, "not trained: no runs in `train/`")
 
 
+@pytest.mark.parametrize(
+    ("gone", "stage"),
+    [("runs/tiny/two_moons/mle/sample", "sample@two_moons-mle"), ("data/two_moons", "prepare@two_moons")],
+)
+def test_a_cell_whose_upstream_failed_gives_no_old_numbers(root: Path, params: Params, gone: str, stage: str) -> None:
+    shutil.rmtree(root / gone)
+    note = root / "work" / "failures" / f"{stage.replace('@', '_')}.json"
+    note.write_text(json.dumps({"stage": stage, "reason": "no space"}), encoding="utf-8")
+    assert state(root, params, "two_moons", "mle") == ({"failed"}, f"`{stage}`: no space")
+
+
 def test_a_cell_without_metrics_failed_after_training(root: Path, params: Params) -> None:
     (root / "runs/tiny/two_moons/mle/metrics.json").unlink()
     statuses, reason = state(root, params, "two_moons", "mle")

@@ -87,3 +87,15 @@ def test_with_one_seed_nobody_leads() -> None:
 def test_the_verdict_counts_runs(ends: list[str], expected: str) -> None:
     twice = [(f"seed={seed}", end) for seed, end in enumerate(ends) for _ in range(2)]
     assert verdict(pd.DataFrame(twice, columns=["label", "status"])) == expected
+
+
+def test_a_method_does_not_lose_its_place_for_being_better_on_most_seeds() -> None:
+    steady, lucky = summary(*[1.0] * 10), summary(*[0.01] * 9, 11.0)
+    assert leaders({"steady": steady, "lucky": lucky}) == {"steady", "lucky"}
+
+
+def test_nobody_counts_as_better_than_the_truth() -> None:
+    truth, lost_tail, good = summary(0.0016, 0.0016), summary(0.0004, 0.0003), summary(0.0017, 0.0016)
+    methods = {"lost": lost_tail.no_better_than(truth), "good": good.no_better_than(truth)}
+    assert leaders(methods) == {"lost", "good"}
+    assert lost_tail.no_better_than(truth).mean == pytest.approx(0.0016)

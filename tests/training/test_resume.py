@@ -10,6 +10,7 @@ from ebmbench.core.files import read_json
 from ebmbench.core.params import Training
 from ebmbench.core.registry import load, names
 from ebmbench.core.streams import stream
+from ebmbench.training.average import Average
 from ebmbench.training.job import Job
 from ebmbench.training.run import train
 from ebmbench.training.trainer import Diverged, Trainer
@@ -56,6 +57,21 @@ def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path: Path, method: str, row
     train(job(method), DATA, workshop, tmp_path / "result")
     for file in ("model.safetensors", "status.json", "history.csv"):
         assert (tmp_path / "result" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+
+
+def test_a_weight_without_gradient_does_not_shift_the_others_moments() -> None:
+    """Under a score loss the last bias has no gradient; here it comes first."""
+    whole, half, resumed = (Trainer(job("dsm"), DATA) for _ in range(3))
+    for trainer in (whole, half, resumed):
+        trainer.parameters.reverse()
+        trainer.optimiser = torch.optim.Adam(trainer.parameters, lr=1e-3, fused=True)
+        trainer.average = Average(trainer.parameters, decay=0.9)
+    half.advance()
+    resumed.restore(*half.state())
+    whole.advance()
+    for trainer in (whole, resumed):
+        trainer.advance()
+    assert all(torch.equal(a, b) for a, b in zip(whole.parameters, resumed.parameters, strict=True))
 
 
 def test_a_damaged_checkpoint_is_not_gone_on_with(tmp_path: Path) -> None:

@@ -18,7 +18,12 @@ stages:
     params: [training, "methods.${item.method}"]
     deps: ["data/${item.dataset}"]
 """
-PARAMS = "benchmark: {suite: s}\ntraining: {budget: 1}\nmethods: {dsm: {sigma: 0.1}, nce: {ratio: 1}}\n"
+PARAMS = """\
+benchmark: {suite: s, seeds: [0], datasets: [a], methods: [dsm, nce], metrics: [kl]}
+training: {budget: 1}
+datasets: {a: {source: a.py}}
+methods: {dsm: {sigma: 0.1}, nce: {ratio: 1}}
+"""
 
 
 @pytest.fixture
@@ -74,8 +79,19 @@ def test_a_cell_has_one_owner(project: Path, capsys: pytest.CaptureFixture[str])
     assert "another process is running this stage" in capsys.readouterr().err
 
 
-def test_an_unknown_cell_is_named_with_the_nearest(clone: Clone) -> None:
-    assert "did you mean 'dsm'" in clone.run("ebmbench", "train", "two_moons", "dsn", code=2)
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["train", "two_moons", "dsn"], "did you mean 'dsm'"),
+        (["prepare", "to_moons"], "did you mean 'two_moons'"),
+        (["baselines", "nowhere"], "datasets: found 'nowhere'"),
+    ],
+)
+def test_an_unknown_cell_is_named_with_the_nearest_and_leaves_nothing(
+    clone: Clone, words: list[str], message: str
+) -> None:
+    assert message in clone.run("ebmbench", *words, code=2)
+    assert not (clone.root / "work").exists()
 
 
 @pytest.mark.parametrize(
