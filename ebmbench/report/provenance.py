@@ -29,7 +29,7 @@ def provenance(root: Path) -> dict[str, str]:
         "params.yaml": _sha256((root / "params.yaml").read_bytes()) if (root / "params.yaml").is_file() else UNKNOWN,
         "Python": platform.python_version(),
         **{name: _version(name) for name in PACKAGES},
-        "system": f"{platform.system()} {platform.release()}, {platform.machine()}",
+        "system": f"{platform.system()}, {platform.machine()}",
         "processor": _processor(),
         "cores": str(os.cpu_count() or UNKNOWN),
         "memory": _memory(),
