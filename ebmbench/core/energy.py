@@ -5,7 +5,11 @@ An energy is any callable `(B, *event) -> (B,)` with p(x) ∝ exp(−E(x)); its 
 Cost is counted in *network passes per event*: a forward pass is 1, a backward pass through it is 1. So an
 energy evaluation costs 1, an input gradient 2 (there and back), and the parameter gradient of a loss as many
 passes more as its graph holds: 1 for an energy, 2 for a score that was itself differentiated. Counts are
-integers and the same on every machine; a budget in passes is one that a faster computer cannot stretch.
+integers and the same on every machine; a budget in passes is one that a faster computer cannot stretch. A network
+that gives the score as a vector (`.score`) needs one pass for it; a second derivative along a direction goes back
+through both passes of the score and costs two more.
+
+A *noise-conditional* network has `given(sigma)`, the energy (or score) at one noise level per event.
 """
 
 from collections.abc import Callable
@@ -24,8 +28,11 @@ def energy_and_score(energy: Energy, x: Tensor, create_graph: bool = False) -> t
     An energy that has its own way (`.energy_and_score`) is asked for it.
     """
     own: Any = getattr(energy, "energy_and_score", None)
-    if own is not None:
-        return own(x, create_graph)
+    return own(x, create_graph) if own is not None else by_autograd(energy, x, create_graph)
+
+
+def by_autograd(energy: Energy, x: Tensor, create_graph: bool = False) -> tuple[Tensor, Tensor]:
+    """E(x) and s(x) of any differentiable energy."""
     with torch.enable_grad():
         x = x.detach().requires_grad_(True)
         value = energy(x)
@@ -34,8 +41,30 @@ def energy_and_score(energy: Energy, x: Tensor, create_graph: bool = False) -> t
 
 
 def score(energy: Energy, x: Tensor, create_graph: bool = False) -> Tensor:
-    """s(x), shape `(B, *event)`."""
-    return energy_and_score(energy, x, create_graph)[1]
+    """s(x), shape `(B, *event)`; a network that is itself a score (`.score`) is asked for it."""
+    own: Any = getattr(energy, "score", None)
+    return own(x, create_graph) if own is not None else energy_and_score(energy, x, create_graph)[1]
+
+
+def score_and_curvature(energy: Energy, x: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
+    """s(x) and vᵀ∇s(x)v for directions `(M, B, *event)`, the latter `(M, B)`; both stand in the graph of a loss.
+
+    One backward pass through the score for each v: a Hessian-vector product, never a Hessian.
+    """
+    own: Any = getattr(energy, "score_and_curvature", None)
+    if own is not None:
+        return own(x, directions)
+    with torch.enable_grad():
+        x = x.detach().requires_grad_(True)
+        (gradient,) = torch.autograd.grad(energy(x).sum(), x, create_graph=True)
+        s = -gradient
+        along = [torch.autograd.grad((s * v).sum(), x, create_graph=True)[0] * v for v in directions]
+    return s, torch.stack([product.flatten(1).sum(1) for product in along])
+
+
+def conditional(energy: Energy) -> bool:
+    """Whether the energy has noise levels."""
+    return hasattr(getattr(energy, "network", energy), "given")
 
 
 @dataclass
@@ -52,20 +81,28 @@ class Counts:
         return asdict(self)
 
 
+@dataclass
+class _Graph:
+    """Events and passes that stand in the graph of the loss to come."""
+
+    events: int = 0
+    passes: int = 0
+
+
 class Meter:
     """A network as an energy that counts what is asked of it."""
 
-    def __init__(self, network: nn.Module, counts: Counts | None = None) -> None:
+    def __init__(self, network: Any, counts: Counts | None = None, graph: _Graph | None = None) -> None:
         self.network = network
         self.counts = counts or Counts()
-        self._graph_events = 0
-        self._graph_passes = 0
+        self._graph = graph or _Graph()
 
     def __call__(self, x: Tensor) -> Tensor:
         """E(x), counted."""
         self.counts.energy_evaluations += len(x)
         self._count(len(x), kept=torch.is_grad_enabled())
-        return self.network(x)
+        value: Tensor = self.network(x)
+        return value
 
     def energy_and_score(self, x: Tensor, create_graph: bool = False) -> tuple[Tensor, Tensor]:
         """E(x) and s(x), counted; with `create_graph` both passes stand in the graph of the loss."""
@@ -73,15 +110,37 @@ class Meter:
         self._count(len(x), kept=create_graph, passes=2)
         return energy_and_score(self.network, x, create_graph)
 
+    def score(self, x: Tensor, create_graph: bool = False) -> Tensor:
+        """s(x), counted: one pass if the network is itself a score, else two."""
+        if not hasattr(self.network, "score"):
+            return self.energy_and_score(x, create_graph)[1]
+        self.counts.input_gradients += len(x)
+        self._count(len(x), kept=create_graph)
+        return score(self.network, x, create_graph)
+
+    def score_and_curvature(self, x: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
+        """s(x) and its derivative along each direction, counted: two passes, and two more for each direction."""
+        self.counts.input_gradients += len(x) * (1 + len(directions))
+        self._count(len(x), kept=True, passes=2 + 2 * len(directions))
+        return score_and_curvature(self.network, x, directions)
+
+    def given(self, sigma: Tensor) -> "Meter":
+        """A noise-conditional network at one level per event; its cost is counted here."""
+        return Meter(self.network.given(sigma), self.counts, self._graph)
+
+    def beside(self, network: nn.Module) -> "Meter":
+        """Another network (a frozen copy, say) whose cost is counted here too."""
+        return Meter(network, self.counts)
+
     def backward(self, loss: Tensor) -> None:
         """Differentiate a loss with respect to the parameters, counted by the graph that it was built from."""
         torch.autograd.backward(loss)
-        self.counts.parameter_gradients += self._graph_events
-        self.counts.passes += self._graph_passes
-        self._graph_events = self._graph_passes = 0
+        self.counts.parameter_gradients += self._graph.events
+        self.counts.passes += self._graph.passes
+        self._graph.events = self._graph.passes = 0
 
     def _count(self, events: int, kept: bool, passes: int = 1) -> None:
         self.counts.passes += passes * events
         if kept:
-            self._graph_events += events
-            self._graph_passes += passes * events
+            self._graph.events += events
+            self._graph.passes += passes * events

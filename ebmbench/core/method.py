@@ -32,8 +32,8 @@ class Method(nn.Module):
         self.settings = settings
         self.facts = facts
 
-    def initialise(self, draw: Draw) -> Self:
-        """Draw what the state starts from (chains, say) from named streams."""
+    def initialise(self, draw: Draw, network: nn.Module) -> Self:
+        """Draw what the state starts from (chains, say) from named streams; the network is at its start too."""
         return self
 
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
@@ -51,6 +51,16 @@ class Method(nn.Module):
     @classmethod
     def skip(cls, settings: Any, facts: Facts) -> str | None:
         """Why this method does not apply to this dataset, or None if it does."""
+        return None
+
+    @classmethod
+    def judged(cls, settings: Any, network: Any, facts: Facts) -> Any:
+        """The energy (or score) that is judged: the network, or one of its noise levels."""
+        return network
+
+    @classmethod
+    def own_sampler(cls, settings: Any) -> Any:
+        """The settings of the sampler that belongs to the method, or None: then the suite's sampler is used."""
         return None
 
     @classmethod

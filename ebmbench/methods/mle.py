@@ -13,10 +13,11 @@ from typing import Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor
+from torch import Tensor, nn
 
 from ebmbench.core import method
-from ebmbench.core.energy import Energy, Meter
+from ebmbench.core.contrast import contrastive
+from ebmbench.core.energy import Meter
 from ebmbench.core.facts import Facts
 from ebmbench.core.streams import Draw
 from ebmbench.samplers import mala
@@ -25,16 +26,6 @@ from ebmbench.samplers.choice import Sampler
 
 PAPER = "Younes, On the convergence of Markovian stochastic algorithms, 1999; Du & Mordatch, NeurIPS 2019"
 YEAR = 1999
-
-
-def contrastive(energy: Energy, x: Tensor, negatives: Tensor, penalty: float = 0.0) -> Tensor:
-    """The loss for data and negatives, `(B, *event)` each; negatives are constants."""
-    both = energy(torch.cat([x, negatives.detach()]))
-    on_data, on_negatives = both[: len(x)], both[len(x) :]
-    loss = on_data.mean() - on_negatives.mean()
-    if penalty:
-        loss = loss + penalty * (on_data.square().mean() + on_negatives.square().mean())
-    return loss
 
 
 class Settings(method.Settings):
@@ -54,11 +45,11 @@ class Method(method.Method):
 
     def __init__(self, settings: Settings, facts: Facts) -> None:
         super().__init__(settings, facts)
-        self.sampler = settings.sampler.scaled(facts.scale)
+        self.sampler = settings.sampler.fitted(facts)
         self.buffer = Buffer(torch.zeros(settings.buffer, *facts.shape))
         self._last: dict[str, Tensor] = {}
 
-    def initialise(self, draw: Draw) -> "Method":
+    def initialise(self, draw: Draw, network: nn.Module) -> "Method":
         """All chains start from noise."""
         self.buffer.chains.copy_(self.facts.starts(len(self.buffer.chains), draw("buffer")))
         return self

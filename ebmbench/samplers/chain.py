@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from torch import Generator, Tensor
 
 from ebmbench.core.energy import Energy
+from ebmbench.core.facts import Facts
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,14 @@ class SamplerSettings(BaseModel):
     steps: int = Field(10, ge=1)
     step_size: float = Field(0.0025, gt=0, description="η in units of the data's variance")
 
-    def scaled(self, scale: float) -> Self:
+    @property
+    def temperature(self) -> float:
+        """T, where chains tend to exp(−E/T): 1 for every valid sampler."""
+        return 1.0
+
+    def fitted(self, facts: Facts) -> Self:
         """The same settings in the data's own units."""
-        return self.model_copy(update={"step_size": self.step_size * scale**2})
+        return self.model_copy(update={"step_size": self.step_size * facts.scale**2})
 
     def run(self, energy: Energy, x: Tensor, generator: Generator) -> Chain:
         """Move the chains from `x` with these settings, which are in the data's own units."""

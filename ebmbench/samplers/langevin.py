@@ -13,6 +13,7 @@ from pydantic import Field
 from torch import Generator, Tensor
 
 from ebmbench.core.energy import Energy, score
+from ebmbench.core.facts import Facts
 from ebmbench.samplers.chain import Chain, SamplerSettings
 
 PAPER = "Welling & Teh, Bayesian Learning via Stochastic Gradient Langevin Dynamics, ICML 2011"
@@ -27,10 +28,15 @@ class Settings(SamplerSettings):
         None, ge=0, description="τ in units of the data's deviation; null: √η, the valid sampler"
     )
 
-    def scaled(self, scale: float) -> "Settings":
+    @property
+    def temperature(self) -> float:
+        """τ²/η."""
+        return 1.0 if self.noise_std is None else self.noise_std**2 / self.step_size
+
+    def fitted(self, facts: Facts) -> "Settings":
         """The same settings in the data's own units."""
-        noise = None if self.noise_std is None else self.noise_std * scale
-        return self.model_copy(update={"step_size": self.step_size * scale**2, "noise_std": noise})
+        noise = None if self.noise_std is None else self.noise_std * facts.scale
+        return self.model_copy(update={"step_size": self.step_size * facts.scale**2, "noise_std": noise})
 
     def run(self, energy: Energy, x: Tensor, generator: Generator) -> Chain:
         """Sample with these settings."""

@@ -34,7 +34,7 @@ class Trained:
         """Chains from noise; by default 500 Metropolis-adjusted Langevin steps."""
         chosen = sampler or load_module("samplers", "mala").Settings(steps=500, step_size=0.02)
         starts = self.facts.starts(count, stream(seed, "sample", "start"), spread)
-        return chosen.scaled(self.facts.scale).run(self.network, starts, stream(seed, "sample", "chain"))
+        return chosen.fitted(self.facts).run(self.network, starts, stream(seed, "sample", "chain"))
 
     def double(self) -> "Trained":
         """The same model in float64."""

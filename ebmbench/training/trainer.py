@@ -29,9 +29,10 @@ class Trainer:
         self.job, self.data = job, data
         start = draws(job.seed, job.facts.name, job.method, "start")
         self.model = load("models", job.settings.model).Model(job.model, job.facts).initialise(start("weights"))
-        self.method = load("methods", job.method).Method(job.settings, job.facts).initialise(start)
+        self.method = load("methods", job.method).Method(job.settings, job.facts).initialise(start, self.model)
         self.meter = Meter(self.model)
-        self.parameters = [*self.model.parameters(), *self.method.parameters()]
+        own = [parameter for parameter in self.method.parameters() if parameter.requires_grad]
+        self.parameters = [*self.model.parameters(), *own]
         self.optimiser = torch.optim.Adam(self.parameters, lr=job.settings.learning_rate, fused=True)
         self.average = Average(self.parameters, job.training.ema)
         self.step = 0

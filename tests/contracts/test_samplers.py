@@ -5,6 +5,7 @@ import torch
 
 from ebmbench.core.registry import describe, load, names
 from ebmbench.core.streams import stream
+from tests.conftest import gaussian_facts
 
 SAMPLERS = names("samplers")
 pytestmark = pytest.mark.usefixtures("untouched_global_generator")
@@ -50,7 +51,7 @@ def test_scaling_the_settings_is_scaling_the_data(name: str) -> None:
     settings = load("samplers", name).Settings(steps=5, step_size=0.1)
     x = torch.randn(6, 2, generator=stream(0, "x"), dtype=torch.float64)
     plain = settings.run(energy, x, stream(0, "chain")).x
-    wide = settings.scaled(3.0).run(lambda y: energy(y / 3.0), 3.0 * x, stream(0, "chain")).x
+    wide = settings.fitted(gaussian_facts(2, scale=3.0)).run(lambda y: energy(y / 3.0), 3.0 * x, stream(0, "chain")).x
     torch.testing.assert_close(wide, 3.0 * plain)
 
 

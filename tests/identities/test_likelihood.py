@@ -2,10 +2,11 @@
 
 import torch
 
+from ebmbench.core.contrast import contrastive
 from ebmbench.core.energy import Meter
 from ebmbench.core.registry import load
 from ebmbench.core.streams import draws, stream
-from ebmbench.methods.mle import Method, Settings, contrastive
+from ebmbench.methods.mle import Method, Settings
 from tests.conftest import gaussian_facts
 
 
@@ -41,6 +42,6 @@ def test_chains_that_start_at_data_make_it_contrastive_divergence() -> None:
     models = load("models", "mlp")
     network = models.Model(models.Settings(width=8), facts).initialise(stream(0, "weights"))
     settings = Settings(init="data")
-    loss = Method(settings, facts).initialise(draws(0, "start"))(Meter(network), x, draws(0, 0))
-    negatives = settings.sampler.scaled(facts.scale).run(network, x, draws(0, 0)("chain")).x
+    loss = Method(settings, facts).initialise(draws(0, "start"), network)(Meter(network), x, draws(0, 0))
+    negatives = settings.sampler.fitted(facts).run(network, x, draws(0, 0)("chain")).x
     assert loss.item() == contrastive(network, x, negatives).item()

@@ -39,8 +39,8 @@ def recovered(name: str, d: int) -> tuple[Tensor, Tensor]:
     data = torch.randn(20_000, d, generator=stream(0, "data")) / truth.sqrt()
     facts = Facts.of("gaussian", data.numpy(), data.numpy(), licence="", hash="")
     module = load("methods", name)
-    method = module.Method(module.Settings(**SETTINGS.get(name, {})), facts).initialise(draws(0, "start"))
     network = Quadratic(d)
+    method = module.Method(module.Settings(**SETTINGS.get(name, {})), facts).initialise(draws(0, "start"), network)
     energy = Meter(network)
     optimiser = torch.optim.Adam([*network.parameters(), *method.parameters()], lr=0.05)
     path = []

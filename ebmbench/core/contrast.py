@@ -1,0 +1,23 @@
+"""The contrast of data with a model's own samples: the gradient of the log-likelihood, as a loss.
+
+The gradient of −log p_θ is ∇E(x⁺) − E_{x⁻~p_θ}[∇E(x⁻)]; with x⁻ from a sampler, held fixed, it is the gradient of
+mean E(x⁺) − mean E(x⁻). Shared by the methods that differ only in where their chains start.
+"""
+
+import torch
+from torch import Tensor
+
+from ebmbench.core.energy import Energy
+
+
+def contrastive(energy: Energy, x: Tensor, negatives: Tensor, penalty: float = 0.0) -> Tensor:
+    """The loss for data and negatives, `(B, *event)` each; negatives are constants.
+
+    `penalty` α adds α · mean(E(x⁺)² + E(x⁻)²) (Du & Mordatch 2019).
+    """
+    both = energy(torch.cat([x, negatives.detach()]))
+    on_data, on_negatives = both[: len(x)], both[len(x) :]
+    loss = on_data.mean() - on_negatives.mean()
+    if penalty:
+        loss = loss + penalty * (on_data.square().mean() + on_negatives.square().mean())
+    return loss

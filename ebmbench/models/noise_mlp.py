@@ -1,0 +1,92 @@
+"""Noise-conditional perceptron energy E(x, σ): one network for a whole ladder of smoothed densities.
+
+With m and s the data's mean and deviation, u = (x − m)/√(s² + σ²) and t = ½ log(σ/s):
+
+    E(x, σ) = √(s² + σ²)/σ · MLP(u, t) + κ ‖u‖².
+
+The data with noise σ have deviation √(s² + σ²), so u is of order one at every level; and the factor makes the slope
+of the network the noise that it predicts, σ∇E ≈ ∇MLP, which is of order one too. Since E is an energy and not only a
+score, exact metrics apply at every level.
+"""
+
+import math
+from typing import Self
+
+import torch
+from pydantic import Field
+from torch import Generator, Tensor, nn
+
+from ebmbench.core.energy import by_autograd
+from ebmbench.core.facts import Facts
+from ebmbench.models.trunk import Trunk, TrunkSettings
+
+PAPER = (
+    "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019; as an energy"
+)
+YEAR = 2019
+
+
+class Settings(TrunkSettings):
+    """`params.yaml: models.noise_mlp`."""
+
+    confinement: float = Field(1 / 18, ge=0, description="κ, the weight of the quadratic")
+
+
+class Model(nn.Module):
+    """The energies of all levels; `given(sigma)` is one of them."""
+
+    centre: Tensor
+    scale: Tensor
+
+    def __init__(self, settings: Settings, facts: Facts) -> None:
+        super().__init__()
+        self.trunk = Trunk(settings, math.prod(facts.shape) + 1)
+        self.confinement = settings.confinement
+        self.register_buffer("centre", torch.tensor(facts.mean).reshape(-1))
+        self.register_buffer("scale", torch.tensor(facts.scale))
+
+    def initialise(self, generator: Generator) -> Self:
+        """Draw all weights from one named stream."""
+        self.trunk.initialise(generator)
+        return self
+
+    def given(self, sigma: Tensor | float) -> "Level":
+        """The energy at a noise level, one for all events or one for each, in the data's units."""
+        return Level(self, sigma)
+
+
+class Level:
+    """E(·, σ) as an energy `(B, *event) -> (B,)`."""
+
+    def __init__(self, model: Model, sigma: Tensor | float) -> None:
+        self.model, self.sigma = model, sigma
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """E(x, σ)."""
+        u, z, sigma, width = self._inputs(x)
+        factor = (width / sigma).squeeze(-1)
+        value: Tensor = factor * self.model.trunk(z).squeeze(-1) + self.model.confinement * u.square().sum(-1)
+        return value
+
+    def energy_and_score(self, x: Tensor, create_graph: bool = False) -> tuple[Tensor, Tensor]:
+        """E(x, σ) and its score: by the chain rule written out unless a graph is asked for."""
+        if create_graph:
+            return by_autograd(self, x, create_graph)
+        u, z, sigma, width = self._inputs(x)
+        value, slope = self.model.trunk.value_and_slope(z)
+        energy = (width / sigma).squeeze(-1) * value + self.model.confinement * u.square().sum(-1)
+        gradient = slope[:, :-1] / sigma + 2 * self.model.confinement * u / width
+        return energy, -gradient.reshape(x.shape)
+
+    def _inputs(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return noisy_inputs(x, self.sigma, self.model.centre, self.model.scale)
+
+
+def noisy_inputs(
+    x: Tensor, sigma: Tensor | float, centre: Tensor, scale: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """u, the network's input (u, t), σ as a column, and √(s² + σ²)."""
+    sigma = torch.as_tensor(sigma, dtype=x.dtype, device=x.device).reshape(-1, 1).expand(len(x), 1)
+    width = (scale.square() + sigma.square()).sqrt()
+    u = (x.flatten(1) - centre) / width
+    return u, torch.cat([u, 0.5 * (sigma / scale).log()], dim=1), sigma, width
