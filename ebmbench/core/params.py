@@ -39,10 +39,10 @@ class Benchmark(Section):
 class Training(Section):
     """The protocol, the same for every method."""
 
-    budget: int = Field(5_000_000, ge=1, description="network passes per run, counted per event")
+    budget: int = Field(8_000_000, ge=1, description="network passes per run, counted per event")
     batch_size: int = Field(256, ge=1)
     ema: float = Field(0.999, ge=0, lt=1, description="decay of the averaged weights, which are what is judged")
-    clip: float = Field(1.0, gt=0, description="largest norm of a parameter gradient")
+    clip: float = Field(100.0, gt=0, description="largest norm of a parameter gradient")
     rows: int = Field(200, ge=1, description="rows of history per run, evenly spaced over the budget")
 
 

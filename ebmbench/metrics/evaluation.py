@@ -5,19 +5,22 @@ is replaced.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import torch
 from torch import Tensor
 
-from ebmbench.core.energy import Energy
+from ebmbench.core.energy import Energy, score
 from ebmbench.core.facts import Facts
 from ebmbench.core.params import Evaluation as Settings
 from ebmbench.data.densities.density import Density
 from ebmbench.metrics.quadrature import Quadrature, in_chunks, integrate
 
 MASS_TOLERANCE = 1e-3
+
+Score = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -33,12 +36,17 @@ class Value:
 
 @dataclass(frozen=True)
 class Subject:
-    """A model under judgement: an energy in float64 and samples `(N, d)`, either of which may be missing."""
+    """A model under judgement: an energy in float64 and samples `(N, d)`, either of which may be missing.
+
+    `score` may be there without an energy; `sampler` names where the samples come from.
+    """
 
     energy: Energy | None
     samples: Tensor | None
     target: Density | None = None
     learned: dict[str, float] = field(default_factory=dict)
+    score: Score | None = None
+    sampler: str = ""
 
 
 class Unavailable(Exception):
@@ -92,6 +100,15 @@ class Evaluation:
         if self.subject.energy is None:
             raise Unavailable("there is no energy to evaluate")
         return self.subject.energy
+
+    def score(self, x: Tensor) -> Tensor:
+        """The subject's score at x, of its energy if it has no score of its own."""
+        return self.subject.score(x) if self.subject.score is not None else score(self.energy, x)
+
+    @property
+    def samples_protocol(self) -> str:
+        """How many samples there are, and by which sampler."""
+        return f"{len(self.samples)} samples" + (f" by {self.subject.sampler}" if self.subject.sampler else "")
 
     @property
     def samples(self) -> Tensor:

@@ -16,4 +16,4 @@ def compute(e: Evaluation) -> Value:
     found = modes.weights(e.nearest_mode(samples), torch.ones(len(samples)).double(), len(e.truth.centres))
     own = e.truth_grid
     value = modes.error(found, modes.density_weights(e, own.log_q, own))
-    return Value(value, n=len(samples), protocol=f"{len(samples)} samples, nearest of {len(found)} centres")
+    return Value(value, n=len(samples), protocol=f"{e.samples_protocol}, nearest of {len(found)} centres")

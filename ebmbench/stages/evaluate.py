@@ -89,13 +89,15 @@ class Run:
         settings = method.Settings(**trained.header["settings"])
         target = method.Method.target(settings, self.density, trained.facts.scale) if self.density else None
         samples = _tensor(self._samples_file) if self._samples_file.exists() else None
-        subject = Subject(trained.energy, samples, target, self.status["learned"])
+        energy = trained.energy if trained.has_energy else None
+        kind = read_json(self._samples_file.with_name("diagnostics.json"))["sampler"] if samples is not None else ""
+        subject = Subject(energy, samples, target, self.status["learned"], trained.score, kind)
         test = _tensor(self.cell.data / "test.npy")
         return Evaluation(subject, test, self.density, trained.facts, self.params.evaluation)
 
     @property
     def _samples_file(self) -> Path:
-        return self.cell.folder / "sample" / self.status["label"] / "long_run.npy"
+        return self.cell.folder / "sample" / self.status["label"] / "samples.npy"
 
 
 def _tensor(path: Path) -> Tensor:

@@ -1,7 +1,9 @@
-"""sample@<dataset>-<method>: run the same sampler, from noise, on every trained energy of a cell.
+"""sample@<dataset>-<method>: draw samples, from noise, of every trained run of a cell.
 
-These are *long-run* samples: many steps of a valid sampler, not what training chains remember. They do not cross
-between distant modes, though: mode weights among them show where chains from wide noise end.
+All energies are sampled alike, by the suite's sampler: *long-run* samples, many steps of a valid sampler, not what
+training chains remember. They do not cross between distant modes, though: mode weights among them show where chains
+from wide noise end. A method that is also a way of sampling (ncsn) is sampled by its own; `diagnostics.json` says
+which sampler it was.
 """
 
 import shutil
@@ -37,6 +39,7 @@ def sample_cell(cell: Cell, sampling: Sampling) -> None:
 
 def sampling_digest(status: dict[str, Any], sampling: Sampling) -> str:
     """Names the samples by the run they come from and how they are drawn."""
+    # The run's digest covers the method's own sampler.
     modules = ["ebmbench.stages.sample", f"ebmbench.samplers.{sampling.sampler.get('kind')}"]
     return digest({"run": status["digest"], "sampling": sampling.model_dump(), "code": code_hash(modules)})
 
@@ -48,15 +51,17 @@ def _obtain(store: Store, cell: Cell, status: dict[str, Any], sampling: Sampling
 
 
 def draw_samples(run: Path, status: dict[str, Any], sampling: Sampling, result: Path) -> None:
-    """Fill a folder with `long_run.npy` and `diagnostics.json`; a run that is not ok has neither."""
+    """Fill a folder with `samples.npy` and `diagnostics.json`; a run that is not ok has neither."""
     clock = time.perf_counter()
     sampler = parse(sampling.sampler, FILE, "sampling")
     if status["status"] == "ok":
-        chain = load(run).sample(sampling.chains, status["seed"], sampler, sampling.spread)
-        with replacing(result / "long_run.npy") as temporary, temporary.open("wb") as file:
+        trained = load(run)
+        chain = trained.sample(sampling.chains, status["seed"], sampler, sampling.spread)
+        with replacing(result / "samples.npy") as temporary, temporary.open("wb") as file:
             np.save(file, chain.x.numpy(), allow_pickle=False)
         values = {name: value.item() for name, value in chain.diagnostics.items()}
-        write_json(result / "diagnostics.json", {k: v if np.isfinite(v) else str(v) for k, v in values.items()})
+        shown = {name: value if np.isfinite(value) else str(value) for name, value in values.items()}
+        write_json(result / "diagnostics.json", {"sampler": (trained.own_sampler or sampler).kind, **shown})
     cost = {"seconds": round(time.perf_counter() - clock, 3), "peak_memory_mb": peak_memory()}
     write_json(result / "cost.json", cost)
 

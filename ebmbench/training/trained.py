@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from ebmbench.core import checkpoint
-from ebmbench.core.energy import energy_and_score
+from ebmbench.core.energy import score
 from ebmbench.core.errors import UserError
 from ebmbench.core.facts import Facts
 from ebmbench.core.registry import load as load_module
@@ -21,18 +21,34 @@ class Trained:
         self.network = network.eval().requires_grad_(False)
         self.header = header
         self.facts = Facts(**header["facts"])
+        method = load_module("methods", header["method"])
+        self.settings = method.Settings(**header["settings"])
+        self.judged = method.Method.judged(self.settings, self.network, self.facts)
+        self.own_sampler: SamplerSettings | None = method.Method.own_sampler(self.settings)
+
+    @property
+    def has_energy(self) -> bool:
+        """Whether there is an energy, and not a score alone."""
+        return callable(self.judged)
 
     def energy(self, x: Tensor) -> Tensor:
         """E(x) with p(x) ∝ exp(−E(x)); `(B, *event) -> (B,)`."""
-        return self.network(x)
+        if not self.has_energy:
+            raise UserError(f"{self!r} is a score without an energy (model {self.settings.model})")
+        value: Tensor = self.judged(x)
+        return value
 
     def score(self, x: Tensor) -> Tensor:
         """−∇E(x), `(B, *event)`."""
-        return energy_and_score(self.network, x)[1]
+        return score(self.judged, x)
 
     def sample(self, count: int, seed: int = 0, sampler: SamplerSettings | None = None, spread: float = 1.5) -> Chain:
-        """Chains from noise; by default 500 Metropolis-adjusted Langevin steps."""
-        chosen = sampler or load_module("samplers", "mala").Settings(steps=500, step_size=0.02)
+        """Chains from noise, by the method's own sampler, else by the one that is given.
+
+        If there is neither, 500 Metropolis-adjusted Langevin steps.
+        """
+        fallback = sampler or load_module("samplers", "mala").Settings(steps=500, step_size=0.02)
+        chosen = self.own_sampler or fallback
         starts = self.facts.starts(count, stream(seed, "sample", "start"), spread)
         return chosen.fitted(self.facts).run(self.network, starts, stream(seed, "sample", "chain"))
 

@@ -1,0 +1,96 @@
+"""Self-adapting noise-contrastive estimation: the noise is a frozen copy of the model itself, renewed now and then.
+
+E_m is a copy of the energy, renewed every 𝒦 = `interval` steps; negatives x⁻ come from a sampler on E_m, and
+log g(x) = (E_m(x) − E(x))/T is the log-ratio of model to noise, up to their normalisers:
+
+    L = mean softplus(log g(x⁻)) + mean softplus(−log g(x⁺)).
+
+No normaliser is learned: since log g has no constant, the optimum keeps Z_θ = Z_m. At E = E_m (always so when
+𝒦 = 1) the gradient is half of maximum likelihood's. T makes ratio and sampler speak of one density: chains of a
+sampler at temperature T tend to exp(−E_m/T). `temperature: null` takes the sampler's own (1 if it is valid, τ²/η for
+short-run Langevin); the thesis uses 1 with a sampler at 2.5e-5. Xu (2022), chapter 3, algorithm 3.1: step t renews
+the copy after its update when (t + 1) mod 𝒦 = 0, which is before the update of a step t with t mod 𝒦 = 0. Chains
+live in a buffer, of which a fraction restarts from noise. Differs from the thesis: a valid sampler by default.
+"""
+
+import copy
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+from torch.nn.functional import softplus
+
+from ebmbench.core import method
+from ebmbench.core.energy import Energy, Meter
+from ebmbench.core.facts import Facts
+from ebmbench.core.streams import Draw
+from ebmbench.samplers import mala
+from ebmbench.samplers.buffer import Buffer
+from ebmbench.samplers.choice import Sampler
+
+PAPER = "Xu, Self-Adapting Noise-Contrastive Estimation for Energy-Based Models, Tsinghua University thesis, 2022"
+YEAR = 2022
+
+
+def adaptive_contrast(
+    energy: Energy, frozen: Energy, x: Tensor, negatives: Tensor, temperature: float = 1.0
+) -> tuple[Tensor, Tensor]:
+    """The loss for data and negatives, `(B, *event)` each, and log g on both, `(2B,)`; E_m is a constant."""
+    both = torch.cat([x, negatives.detach()])
+    with torch.no_grad():
+        before = frozen(both)
+    log_g = (before - energy(both)) / temperature
+    on_data, on_negatives = log_g[: len(x)], log_g[len(x) :]
+    return softplus(on_negatives).mean() + softplus(-on_data).mean(), log_g
+
+
+class Settings(method.Settings):
+    """`params.yaml: methods.adance`."""
+
+    sampler: Sampler = mala.Settings(steps=10, step_size=0.02)
+    interval: int = Field(5, ge=1, description="𝒦, steps between two copies; 1 is maximum likelihood")
+    temperature: float | None = Field(None, gt=0, description="T of the ratio; null: the sampler's own")
+    buffer: int = Field(2_000, ge=1, description="persistent chains; 10 000 in the thesis")
+    rejuvenation: float = Field(0.25, ge=0, le=1, description="fraction of drawn chains that restart from noise")
+
+
+class Method(method.Method):
+    """Keeps the frozen copy, the chains, and the number of steps taken."""
+
+    settings: Settings
+    taken: Tensor
+    frozen: nn.Module
+
+    def __init__(self, settings: Settings, facts: Facts) -> None:
+        super().__init__(settings, facts)
+        self.sampler = settings.sampler.fitted(facts)
+        self.temperature = settings.temperature or self.sampler.temperature
+        self.buffer = Buffer(torch.zeros(settings.buffer, *facts.shape))
+        self.register_buffer("taken", torch.zeros((), dtype=torch.int64))
+        self._last: dict[str, Tensor] = {}
+
+    def initialise(self, draw: Draw, network: nn.Module) -> "Method":
+        """The copy is the network as it starts; all chains start from noise."""
+        self.frozen = copy.deepcopy(network).requires_grad_(False)
+        self.buffer.chains.copy_(self.facts.starts(len(self.buffer.chains), draw("buffer")))
+        return self
+
+    def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
+        """One batch against samples of the frozen copy."""
+        if int(self.taken) % self.settings.interval == 0:
+            self.frozen.load_state_dict(energy.network.state_dict())
+        self.taken += 1
+        frozen = energy.beside(self.frozen)
+        index = self.buffer.pick(len(x), draw("pick"))
+        fresh = self.facts.starts(len(index), draw("restart"))
+        starts = self.buffer.starts(index, fresh, self.settings.rejuvenation, draw("rejuvenate"))
+        chain = self.sampler.run(frozen, starts, draw("chain"))
+        self.buffer.store(index, chain.x)
+        loss, log_g = adaptive_contrast(energy, frozen, x, chain.x, self.temperature)
+        self._last = {"max_abs_log_g": log_g.detach().abs().max()}
+        self._last |= {"chain_" + name: value for name, value in chain.diagnostics.items()}
+        return loss
+
+    def health(self) -> dict[str, float]:
+        """How far model and copy have come apart, and how the last chains behaved."""
+        return {name: value.item() for name, value in self._last.items()}

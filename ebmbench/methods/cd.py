@@ -1,0 +1,74 @@
+"""Contrastive divergence: raise the energy where chains that start at the data have gone after k steps.
+
+    L = mean E(x⁺) − mean E(x⁻),   x⁻ = k steps of a valid sampler from x⁺.
+
+The term through the sampler is dropped, as in the paper. `persistent: true` is PCD (Tieleman 2008): chains start at
+data, go on from step to step, and restart at data with probability `reset`. The only difference from `mle` is where
+chains start: here always at data, there at noise. Hinton (2002); Amini 4; Gagnon & Lajoie 4. Differs from the paper:
+Metropolis-adjusted Langevin in place of Gibbs steps, for the data are continuous.
+"""
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from ebmbench.core import method
+from ebmbench.core.contrast import contrastive
+from ebmbench.core.energy import Meter
+from ebmbench.core.facts import Facts
+from ebmbench.core.streams import Draw
+from ebmbench.samplers import mala
+from ebmbench.samplers.buffer import Buffer
+from ebmbench.samplers.chain import Chain
+from ebmbench.samplers.choice import Sampler
+
+PAPER = "Hinton, Training Products of Experts by Minimizing Contrastive Divergence, 2002; PCD: Tieleman, ICML 2008"
+YEAR = 2002
+
+
+class Settings(method.Settings):
+    """`params.yaml: methods.cd`."""
+
+    sampler: Sampler = mala.Settings(steps=10, step_size=0.02)
+    persistent: bool = Field(False, description="PCD: chains go on between steps")
+    chains: int = Field(2_000, ge=1, description="persistent chains")
+    reset: float = Field(0.05, ge=0, le=1, description="fraction of drawn persistent chains that restart at data")
+
+
+class Method(method.Method):
+    """Keeps chains if they are persistent."""
+
+    settings: Settings
+    started: Tensor
+
+    def __init__(self, settings: Settings, facts: Facts) -> None:
+        super().__init__(settings, facts)
+        self.sampler = settings.sampler.fitted(facts)
+        count = settings.chains if settings.persistent else 0
+        self.buffer = Buffer(torch.zeros(count, *facts.shape))
+        self.register_buffer("started", torch.zeros(count, dtype=torch.bool))
+        self._last: dict[str, Tensor] = {}
+
+    def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
+        """One batch against where its own chains, or persistent ones, have gone."""
+        chain = self._persist(energy, x, draw) if self.settings.persistent else self._run(energy, x, draw)
+        self._last = {"chain_" + name: value for name, value in chain.diagnostics.items()}
+        return contrastive(energy, x, chain.x)
+
+    def health(self) -> dict[str, float]:
+        """How the last chains behaved."""
+        return {name: value.item() for name, value in self._last.items()}
+
+    def _run(self, energy: Meter, starts: Tensor, draw: Draw) -> Chain:
+        return self.sampler.run(energy, starts, draw("chain"))
+
+    def _persist(self, energy: Meter, x: Tensor, draw: Draw) -> Chain:
+        """Go on with some chains; one that has not begun, or is reset, begins at a datum."""
+        index = self.buffer.pick(len(x), draw("pick"))
+        fresh = x[: len(index)]
+        starts = self.buffer.starts(index, fresh, self.settings.reset, draw("reset"))
+        begun = self.started[index].reshape(-1, *[1] * (x.dim() - 1))
+        chain = self._run(energy, torch.where(begun, starts, fresh), draw)
+        self.buffer.store(index, chain.x)
+        self.started[index] = True
+        return chain

@@ -1,0 +1,65 @@
+"""Sliced score matching: match the score along random directions, which needs no Hessian and no noise.
+
+With s = −∇E and directions v of identity covariance, M of them for each datum:
+
+    L = mean [½(vᵀs)² + vᵀ(∇s)v],   or with `variance_reduced`   mean [½‖s‖² + vᵀ(∇s)v].
+
+Its expectation over v is implicit score matching, ½‖s‖² + tr ∇s (Hyvärinen 2005); the reduced form is Hutchinson's
+estimate of the trace alone. v is Rademacher, Gaussian, or uniform on the sphere of radius √D: on the *unit* sphere
+the covariance is 1/D, and the trace would come out divided by the dimension. Song et al. (2019); Amini 5.2;
+Xu (2022) 2.9.
+"""
+
+import math
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Generator, Tensor
+
+from ebmbench.core import method
+from ebmbench.core.energy import Energy, Meter, score_and_curvature
+from ebmbench.core.streams import Draw
+
+PAPER = "Song, Garg, Shi & Ermon, Sliced Score Matching: A Scalable Approach to Density and Score Estimation, UAI 2019"
+YEAR = 2019
+
+Distribution = Literal["rademacher", "gaussian", "sphere"]
+
+
+def sliced_score_matching(energy: Energy, x: Tensor, directions: Tensor, variance_reduced: bool) -> Tensor:
+    """The loss for data `(B, *event)` and directions `(M, B, *event)`."""
+    s, curvature = score_and_curvature(energy, x, directions)
+    along = s.flatten(1).square().sum(1) if variance_reduced else (directions * s).flatten(2).sum(2).square()
+    return (0.5 * along + curvature).mean()
+
+
+class Settings(method.Settings):
+    """`params.yaml: methods.ssm`."""
+
+    projections: int = Field(1, ge=1, description="M, directions per datum")
+    directions: Distribution = "rademacher"
+    variance_reduced: bool = True
+
+
+class Method(method.Method):
+    """Has no state of its own."""
+
+    settings: Settings
+
+    def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
+        """One batch with fresh directions."""
+        shape = (self.settings.projections, *x.shape)
+        directions = draw_directions(self.settings.directions, shape, draw("directions")).to(x.dtype)
+        return sliced_score_matching(energy, x, directions, self.settings.variance_reduced)
+
+
+def draw_directions(kind: Distribution, shape: tuple[int, ...], generator: Generator) -> Tensor:
+    """Directions `(M, B, *event)` with E[vvᵀ] = I."""
+    if kind == "rademacher":
+        return 2.0 * torch.randint(2, shape, generator=generator) - 1.0
+    gaussian = torch.randn(shape, generator=generator)
+    if kind == "gaussian":
+        return gaussian
+    length = gaussian.flatten(2).norm(dim=2).reshape(*shape[:2], *[1] * (len(shape) - 2))
+    return gaussian * math.sqrt(math.prod(shape[2:])) / length
