@@ -19,16 +19,12 @@ class Chain:
 
 
 class SamplerSettings(BaseModel):
-    """What every gradient sampler needs.
-
-    Lengths are in units of the data's scale, so that one value serves all data.
-    """
+    """What every sampler needs. Lengths are in units of the data's scale, so that one value serves all data."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     kind: Any
     steps: int = Field(10, ge=1)
-    step_size: float = Field(0.0025, gt=0, description="η in units of the data's variance")
 
     @property
     def temperature(self) -> float:
@@ -36,9 +32,19 @@ class SamplerSettings(BaseModel):
         return 1.0
 
     def fitted(self, facts: Facts) -> Self:
-        """The same settings in the data's own units."""
-        return self.model_copy(update={"step_size": self.step_size * facts.scale**2})
+        """The same settings in the data's own units; a sampler without lengths has nothing to convert."""
+        return self
 
     def run(self, energy: Energy, x: Tensor, generator: Generator) -> Chain:
         """Move the chains from `x` with these settings, which are in the data's own units."""
         raise NotImplementedError
+
+
+class SteppingSettings(SamplerSettings):
+    """What a sampler needs that moves by small steps from where it is."""
+
+    step_size: float = Field(0.0025, gt=0, description="η in units of the data's variance")
+
+    def fitted(self, facts: Facts) -> Self:
+        """The same settings in the data's own units."""
+        return self.model_copy(update={"step_size": self.step_size * facts.scale**2})

@@ -14,13 +14,13 @@ from torch import Generator, Tensor
 
 from ebmbench.core.energy import Energy, score
 from ebmbench.core.facts import Facts
-from ebmbench.samplers.chain import Chain, SamplerSettings
+from ebmbench.samplers.chain import Chain, SteppingSettings
 
 PAPER = "Welling & Teh, Bayesian Learning via Stochastic Gradient Langevin Dynamics, ICML 2011"
 YEAR = 2011
 
 
-class Settings(SamplerSettings):
+class Settings(SteppingSettings):
     """`{kind: langevin, …}` wherever `params.yaml` names a sampler."""
 
     kind: Literal["langevin"] = "langevin"

@@ -1,32 +1,66 @@
 """Every registered sampler keeps one signature and leaves the world as it was."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
+from ebmbench.core.energy import Meter
+from ebmbench.core.errors import UserError
 from ebmbench.core.registry import describe, load, names
 from ebmbench.core.streams import stream
+from ebmbench.samplers.choice import parse
 from tests.conftest import gaussian_facts
 
 SAMPLERS = names("samplers")
+METROPOLIS = {"mala", "hmc", "random_walk", "independence"}
+GRADIENT = {"langevin", "mala", "hmc", "annealed_langevin"}
+SPINS = {"gibbs"}
+
+# A few short steps for the protocol, and as many as it takes to forget the start for the target.
+BRIEF = {
+    "langevin": {"steps": 5, "step_size": 0.1},
+    "mala": {"steps": 5, "step_size": 0.1},
+    "hmc": {"steps": 5, "step_size": 0.1, "leapfrog": 2},
+    "random_walk": {"steps": 5, "step_size": 0.1},
+    "independence": {"steps": 5, "width": 1.5},
+    "annealed_langevin": {"steps": 5, "step_size": 0.01, "levels": 3, "sigma_max": 1.0, "sigma_min": 0.3},
+    "gibbs": {"steps": 5},
+}
+LONG = {
+    # Unadjusted Langevin has a bias of order η/4 in the variance: small steps, so that one bound serves all.
+    "langevin": {"steps": 50, "step_size": 0.02},
+    "mala": {"steps": 50, "step_size": 0.5},
+    "hmc": {"steps": 20, "step_size": 0.3},
+    "random_walk": {"steps": 50, "step_size": 1.0},
+    "independence": {"steps": 30},
+    "annealed_langevin": {"steps": 200, "step_size": 0.04, "levels": 3, "sigma_max": 2.0, "sigma_min": 1.0},
+    "gibbs": {"steps": 10},
+}
 pytestmark = pytest.mark.usefixtures("untouched_global_generator")
 
 
 def energy(x: torch.Tensor) -> torch.Tensor:
+    """A standard normal; on spins, fair coins: mean 0 and variance 1 too."""
     return 0.5 * x.flatten(1).square().sum(1)
 
 
-def run(name: str, x: torch.Tensor, seed: int = 0, **more: float):
-    settings = load("samplers", name).Settings(**{"steps": 5, "step_size": 0.1, **more})
-    return settings.run(energy, x, stream(seed, "chain"))
+def starts(name: str, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    x = torch.randn(shape, generator=stream(0, "x"), dtype=dtype)
+    return torch.where(x > 0, 1.0, -1.0).to(dtype) if name in SPINS else x
+
+
+def run(name: str, x: torch.Tensor, seed: int = 0):
+    return load("samplers", name).Settings(**BRIEF[name]).run(energy, x, stream(seed, "chain"))
 
 
 @pytest.mark.parametrize("name", SAMPLERS)
 @pytest.mark.parametrize("shape", [(6, 2), (6, 1, 3, 3)])
 def test_chains_keep_their_shape_and_carry_no_gradient(name: str, shape: tuple[int, ...]) -> None:
-    x = torch.randn(shape, generator=stream(0, "x"))
+    x = starts(name, *shape)
     before = x.clone()
     chain = run(name, x)
-    assert chain.x.shape == x.shape
+    assert (chain.x.shape, chain.x.dtype) == (x.shape, x.dtype)
     assert not chain.x.requires_grad
     assert torch.equal(x, before)
     assert not torch.equal(chain.x, x)
@@ -34,35 +68,60 @@ def test_chains_keep_their_shape_and_carry_no_gradient(name: str, shape: tuple[i
 
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_the_stream_alone_decides(name: str) -> None:
-    x = torch.randn(6, 2, generator=stream(0, "x"))
+    x = starts(name, 6, 2)
     assert torch.equal(run(name, x).x, run(name, x).x)
     assert not torch.equal(run(name, x).x, run(name, x, seed=1).x)
 
 
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_diagnostics_are_finite_scalars(name: str) -> None:
-    chain = run(name, torch.ones(6, 2))
-    assert "gradient_norm" in chain.diagnostics
-    assert all(value.shape == () and torch.isfinite(value) for value in chain.diagnostics.values())
+    found = run(name, starts(name, 6, 2)).diagnostics
+    assert found
+    assert ("acceptance" in found, "gradient_norm" in found) == (name in METROPOLIS, name in GRADIENT)
+    assert all(value.shape == () and torch.isfinite(value) for value in found.values())
+    assert all(0 <= found[key] <= 1 for key in ("acceptance", "flips") if key in found)
 
 
 @pytest.mark.parametrize("name", SAMPLERS)
-def test_scaling_the_settings_is_scaling_the_data(name: str) -> None:
-    settings = load("samplers", name).Settings(steps=5, step_size=0.1)
-    x = torch.randn(6, 2, generator=stream(0, "x"), dtype=torch.float64)
+def test_nothing_of_the_chain_stays_in_the_graph_of_the_loss(name: str) -> None:
+    models = load("models", "mlp")
+    meter = Meter(models.Model(models.Settings(width=4), gaussian_facts(2)).initialise(stream(0, "weights")))
+    chain = load("samplers", name).Settings(**BRIEF[name]).run(meter, starts(name, 6, 2), stream(0, "chain"))
+    before = meter.counts.passes
+    meter.backward(meter(chain.x).sum())
+    assert meter.counts.passes - before == 12
+    assert not [key for key, value in chain.diagnostics.items() if value.requires_grad]
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_fitting_the_settings_is_scaling_and_shifting_the_data(name: str) -> None:
+    settings = load("samplers", name).Settings(**BRIEF[name])
+    facts = replace(gaussian_facts(2, scale=3.0), mean=[6.0, -3.0])
+    if name in SPINS:
+        assert settings.fitted(facts) == settings
+        return
+    mean = torch.tensor(facts.mean, dtype=torch.float64)
+    x = starts(name, 6, 2, dtype=torch.float64)
     plain = settings.run(energy, x, stream(0, "chain")).x
-    wide = settings.fitted(gaussian_facts(2, scale=3.0)).run(lambda y: energy(y / 3.0), 3.0 * x, stream(0, "chain")).x
-    torch.testing.assert_close(wide, 3.0 * plain)
+    wide = settings.fitted(facts).run(lambda y: energy((y - mean) / 3.0), mean + 3.0 * x, stream(0, "chain")).x
+    torch.testing.assert_close(wide, mean + 3.0 * plain)
 
 
 @pytest.mark.parametrize("name", SAMPLERS)
-def test_a_standard_normal_stays_in_place(name: str) -> None:
-    x = torch.randn(20_000, 2, generator=stream(0, "x"), dtype=torch.float64)
-    # Unadjusted Langevin has a bias of order η/4 in the variance: small steps for all, so that one bound serves.
-    settings = load("samplers", name).Settings(steps=50, step_size=0.02)
-    chain = settings.run(energy, x, stream(0, "chain"))
+def test_a_target_stays_in_place(name: str) -> None:
+    x = starts(name, 20_000, 2, dtype=torch.float64)
+    chain = load("samplers", name).Settings(**LONG[name]).run(energy, x, stream(0, "chain"))
     assert chain.x.mean(0).abs().max() < 0.03
     assert (chain.x.var(0) - 1).abs().max() < 0.04
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_settings_come_back_from_plain_values(name: str) -> None:
+    settings = load("samplers", name).Settings(**BRIEF[name])
+    assert parse(settings.model_dump(), "params.yaml", "sampling") == settings
+    fitted = settings.fitted(gaussian_facts(2, scale=3.0))
+    assert parse(fitted.model_dump(), "params.yaml", "sampling") == fitted
+    assert parse({"kind": name}, "params.yaml", "sampling").temperature == 1
 
 
 @pytest.mark.parametrize("name", SAMPLERS)
@@ -70,14 +129,48 @@ def test_it_cites_a_paper(name: str) -> None:
     assert len(describe("samplers", name).paper) > 20
 
 
-def test_mala_is_exact_where_unadjusted_langevin_is_not() -> None:
-    x = torch.randn(20_000, 1, generator=stream(0, "x"), dtype=torch.float64)
-    variance = {}
-    for name in ("mala", "langevin"):
-        chain = load("samplers", name).Settings(steps=30, step_size=1.0).run(energy, x, stream(0, "chain"))
-        variance[name] = float(chain.x.var())
-    assert abs(variance["mala"] - 1) < 0.03
-    assert abs(variance["langevin"] - 4 / 3) < 0.04  # x ← x/2 + ε has variance 1/(1 − 1/4)
+@pytest.mark.parametrize(
+    ("section", "words"),
+    [
+        ({"kind": "malla"}, f"sampling.sampler.kind: found 'malla', allowed: {', '.join(SAMPLERS)}"),
+        ({"kind": "gibbs", "step_size": 0.1}, "sampling.sampler.step_size: found an unknown key"),
+        ({"kind": "mala", "target_acceptance": 1.5}, "sampling.sampler.target_acceptance: found 1.5, allowed: less"),
+        (
+            {"kind": "annealed_langevin", "sigma_max": 0.01},
+            "sampling.sampler.sigma_min: found 0.05, allowed: at most sigma_max, which is 0.01",
+        ),
+    ],
+)
+def test_a_wrong_section_is_one_clear_line(section: dict[str, object], words: str) -> None:
+    with pytest.raises(UserError) as error:
+        parse(section, "params.yaml", "sampling")
+    assert str(error.value).startswith(f"params.yaml: {words}")
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "key"),
+    [
+        ("gibbs", {}, "sampler.kind: found gibbs"),
+        ("annealed_langevin", {"denoise": True}, "sampler.denoise: found true"),
+        ("independence", {"centre": [0.0]}, "sampler.centre: found 1 numbers, allowed: 2"),
+    ],
+)
+def test_what_does_not_fit_the_energy_or_the_chains_is_refused(name: str, more: dict[str, object], key: str) -> None:
+    with pytest.raises(UserError, match=key):
+        load("samplers", name).Settings(**more).run(energy, torch.full((4, 2), 0.5), stream(0, "chain"))
+
+
+@pytest.mark.parametrize("model", ["noise_mlp", "score_mlp"])
+@pytest.mark.parametrize("denoise", [False, True])
+def test_annealed_langevin_asks_a_conditional_network_for_its_levels(model: str, denoise: bool) -> None:
+    models, settings = load("models", model), load("samplers", "annealed_langevin").Settings(steps=2, denoise=denoise)
+    network = models.Model(models.Settings(width=8), gaussian_facts(2)).initialise(stream(0, "weights"))
+    meter, x = Meter(network), starts(model, 6, 2)
+    chain = settings.run(meter, x, stream(0, "chain"))
+    assert torch.equal(chain.x, settings.run(network, x, stream(0, "chain")).x)
+    assert torch.isfinite(chain.x).all()
+    assert not chain.x.requires_grad
+    assert meter.counts.passes == (2 * 10 + denoise) * 6 * (1 if model == "score_mlp" else 2)
 
 
 def test_mala_leaves_a_steep_slope_instead_of_freezing_there() -> None:

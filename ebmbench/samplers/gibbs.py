@@ -1,0 +1,64 @@
+"""Gibbs sampling of units in {−1, +1}: each unit in turn is drawn from its distribution given all others.
+
+p(x_i = 1 | rest) = sigmoid(E(x with x_i = −1) − E(x with x_i = +1)), for any energy on such states. One step is a sweep
+over all units in order. The energy of the present state is one of the two and is kept, so a unit costs one
+evaluation. Diagnostics: the mean share of units that changed in a sweep.
+"""
+
+from typing import Literal
+
+import torch
+from torch import Generator, Tensor
+
+from ebmbench.core.energy import Energy
+from ebmbench.core.errors import UserError
+from ebmbench.samplers.chain import Chain, SamplerSettings
+from ebmbench.samplers.metropolis import moved
+
+PAPER = (
+    "Geman & Geman, Stochastic Relaxation, Gibbs Distributions, and the Bayesian Restoration of Images, TPAMI 6, 1984"
+)
+YEAR = 1984
+
+
+class Settings(SamplerSettings):
+    """`{kind: gibbs, …}` wherever `params.yaml` names a sampler; a step is a sweep."""
+
+    kind: Literal["gibbs"] = "gibbs"
+
+    def run(self, energy: Energy, x: Tensor, generator: Generator) -> Chain:
+        """Sample with these settings."""
+        if not bool((x.abs() == 1).all()):
+            raise UserError(
+                "sampler.kind: found gibbs for states other than −1 and +1, allowed: a sampler of real states"
+            )
+        return gibbs(energy, x, self.steps, generator)
+
+
+@torch.no_grad()
+def gibbs(energy: Energy, x: Tensor, steps: int, generator: Generator) -> Chain:
+    """Move all chains from `x` (which is left alone) by `steps` sweeps."""
+    e = energy(x)
+    units, flips = x.shape[1:].numel(), torch.zeros(())
+    for _ in range(steps):
+        for unit in range(units):
+            other = flipped(x, unit)
+            e_other = energy(other)
+            present = x.flatten(1)[:, unit]
+            on = torch.rand(len(x), generator=generator, dtype=x.dtype) < conditional(present, e, e_other)
+            flip = on != (present > 0)
+            x, e = moved(flip, (other, e_other), (x, e))
+            flips = flips + flip.float().mean()
+    return Chain(x, {"flips": flips / (steps * units)})
+
+
+def flipped(x: Tensor, unit: int) -> Tensor:
+    """The states with one unit of the other sign."""
+    other = x.flatten(1).clone()
+    other[:, unit] *= -1
+    return other.reshape(x.shape)
+
+
+def conditional(present: Tensor, e: Tensor, e_flipped: Tensor) -> Tensor:
+    """p(x_i = 1 | rest), from the unit's present value, E there and E with the unit flipped."""
+    return torch.sigmoid(present * (e_flipped - e))

@@ -1,0 +1,69 @@
+"""Independence Metropolis–Hastings: proposals x′ ~ q = N(m, w² I), whatever the present state.
+
+Accepted with probability min(1, exp(E(x) − E(x′)) · q(x)/q(x′)): chains jump between distant modes, as long as q
+covers all of them and the dimension is small. q must be wider than the target: where it is not, a chain that
+gets there hardly ever leaves. m is the data's mean and w is `width` of the data's deviations. No gradient is
+asked of the energy. Diagnostics: acceptance rate.
+"""
+
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Generator, Tensor
+
+from ebmbench.core.energy import Energy
+from ebmbench.core.errors import UserError
+from ebmbench.core.facts import Facts
+from ebmbench.samplers.chain import Chain, SamplerSettings
+from ebmbench.samplers.metropolis import accepted, moved
+
+PAPER = "Hastings, Monte Carlo Sampling Methods Using Markov Chains and Their Applications, Biometrika 57(1), 1970"
+YEAR = 1970
+
+
+class Settings(SamplerSettings):
+    """`{kind: independence, …}` wherever `params.yaml` names a sampler."""
+
+    kind: Literal["independence"] = "independence"
+    width: float = Field(2.0, gt=0, description="w in units of the data's deviation")
+    centre: list[float] | None = Field(None, description="m in the data's own units, flat; null: the data's mean")
+
+    def fitted(self, facts: Facts) -> "Settings":
+        """The same settings in the data's own units, with the data's mean unless there is a centre."""
+        centre = facts.mean if self.centre is None else self.centre
+        return self.model_copy(update={"width": self.width * facts.scale, "centre": centre})
+
+    def run(self, energy: Energy, x: Tensor, generator: Generator) -> Chain:
+        """Sample with these settings; without a centre, around zero."""
+        return independence(energy, x, self.steps, self._mean(x), self.width, generator)
+
+    def _mean(self, x: Tensor) -> Tensor:
+        event = x.shape[1:]
+        if self.centre is None:
+            return torch.zeros(event, dtype=x.dtype, device=x.device)
+        if len(self.centre) != event.numel():
+            raise UserError(
+                f"sampler.centre: found {len(self.centre)} numbers, allowed: {event.numel()}, one a coordinate"
+            )
+        return torch.tensor(self.centre, dtype=x.dtype, device=x.device).reshape(event)
+
+
+@torch.no_grad()
+def independence(energy: Energy, x: Tensor, steps: int, mean: Tensor, width: float, generator: Generator) -> Chain:
+    """Move all chains from `x` (which is left alone) by `steps` proposals."""
+    e, log_q = energy(x), _log_density((x - mean) / width)
+    moves = torch.zeros(())
+    for _ in range(steps):
+        noise = torch.randn(x.shape, generator=generator, dtype=x.dtype)
+        proposal = mean + width * noise
+        e_new, log_q_new = energy(proposal), _log_density(noise)
+        accept = accepted(e - e_new + log_q - log_q_new, x.dtype, generator)
+        x, e, log_q = moved(accept, (proposal, e_new, log_q_new), (x, e, log_q))
+        moves = moves + accept.float().mean()
+    return Chain(x, {"acceptance": moves / steps})
+
+
+def _log_density(standardised: Tensor) -> Tensor:
+    """log q up to its constant, which cancels."""
+    return -0.5 * standardised.flatten(1).square().sum(1)

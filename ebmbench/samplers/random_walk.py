@@ -1,0 +1,41 @@
+"""Random-walk Metropolis: x′ = x + √η·ε, accepted with probability min(1, exp(E(x) − E(x′))).
+
+The proposal is symmetric, so its density cancels; no gradient is asked of the energy. Diagnostics: acceptance rate.
+"""
+
+import math
+from typing import Literal
+
+import torch
+from torch import Generator, Tensor
+
+from ebmbench.core.energy import Energy
+from ebmbench.samplers.chain import Chain, SteppingSettings
+from ebmbench.samplers.metropolis import accepted, moved
+
+PAPER = "Metropolis et al., Equation of State Calculations by Fast Computing Machines, J. Chem. Phys. 21(6), 1953"
+YEAR = 1953
+
+
+class Settings(SteppingSettings):
+    """`{kind: random_walk, …}` wherever `params.yaml` names a sampler."""
+
+    kind: Literal["random_walk"] = "random_walk"
+
+    def run(self, energy: Energy, x: Tensor, generator: Generator) -> Chain:
+        """Sample with these settings."""
+        return random_walk(energy, x, self.steps, math.sqrt(self.step_size), generator)
+
+
+@torch.no_grad()
+def random_walk(energy: Energy, x: Tensor, steps: int, noise_std: float, generator: Generator) -> Chain:
+    """Move all chains from `x` (which is left alone) by `steps` proposals."""
+    e = energy(x)
+    moves = torch.zeros(())
+    for _ in range(steps):
+        proposal = x + noise_std * torch.randn(x.shape, generator=generator, dtype=x.dtype)
+        e_new = energy(proposal)
+        accept = accepted(e - e_new, x.dtype, generator)
+        x, e = moved(accept, (proposal, e_new), (x, e))
+        moves = moves + accept.float().mean()
+    return Chain(x, {"acceptance": moves / steps})
