@@ -48,7 +48,9 @@ def _resolved(root: Path, name: str) -> Any:
     if name not in available(root):
         raise UserError(f"suites/: found '{name}', {nearest(name, available(root))}")
     whole = _yaml().load((root / "suites" / "defaults.yaml").read_text(encoding="utf-8"))
-    _lay_over(whole, read_yaml(root / "suites" / f"{name}.yaml"))
+    overlay = root / "suites" / f"{name}.yaml"
+    read_yaml(overlay)  # names the file if it cannot be read; the round trip below keeps how values are written
+    _lay_over(whole, _yaml().load(overlay.read_text(encoding="utf-8")))
     for section in ("datasets", "methods"):
         for key in [key for key in whole[section] if key not in whole["benchmark"][section]]:
             del whole[section][key]

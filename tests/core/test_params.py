@@ -35,7 +35,7 @@ FAULTS = {
         ("budget: many", "training.budget: found 'many', allowed: a valid integer"),
         ("bugdet: 5", "training.bugdet: found an unknown key.*did you mean 'budget'"),
     ],
-    "methods: [mle, cd,": [("methods: [mle, cdd,", "benchmark.methods: found 'dsn'.*did you mean 'dsm'")],
+    "methods: [mle, cd,": [("methods: [mle, cdd,", "benchmark.methods: found 'cdd'.*did you mean 'cd'")],
     "- kl_target": [("- kl_targt", "benchmark.metrics: found 'kl_targt'.*did you mean 'kl_target'")],
     "baselines: [oracle, gaussian]": [("baselines: [orakle]", "benchmark.baselines: found 'orakle'.*'oracle'")],
     "datasets: [eight_gaussians,": [("datasets: [eight_gausians,", "found 'eight_gausians'.*'eight_gaussians'")],
@@ -49,7 +49,7 @@ FAULTS = {
     ],
     "noise: gaussian": [("noise: gausian", "methods.nce.noise: found 'gausian', allowed: 'gaussian' or 'uniform'")],
     "{kind: mala, steps: 200,": [
-        ("{kind: malla, steps: 200,", "sampling.sampler.kind: found 'malla', allowed: langevin, mala"),
+        ("{kind: malla, steps: 200,", "sampling.sampler.kind: found 'malla', allowed: .*langevin, .*mala"),
         ("{kind: mala, steps: 0,", "sampling.sampler.steps: found 0, allowed: greater than or equal to 1"),
         ("{kind: mala, stepz: 9,", "sampling.sampler.stepz: found an unknown key.*did you mean 'steps'"),
     ],
