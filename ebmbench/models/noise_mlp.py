@@ -20,9 +20,7 @@ from ebmbench.core.energy import by_autograd
 from ebmbench.core.facts import Facts
 from ebmbench.models.trunk import Trunk, TrunkSettings
 
-PAPER = (
-    "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019; as an energy"
-)
+PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019; as an energy"
 YEAR = 2019
 
 

@@ -12,7 +12,7 @@ from ebmbench.core.method import Settings
 from ebmbench.core.params import FILE, Params
 from ebmbench.core.registry import load, names
 from ebmbench.core.schema import check, known
-from ebmbench.training.job import Job, grid
+from ebmbench.training.job import Job, grid, shown
 
 
 def cell_jobs(params: Params, method: str, facts: Facts) -> Iterator[Job]:
@@ -26,8 +26,11 @@ def cell_settings(params: Params, method: str) -> Iterator[tuple[Settings, Any, 
     """The method's settings, its network's settings, and the swept values, for every combination."""
     key = f"methods.{method}"
     for name, values in params.methods[method].items():
-        if isinstance(values, list) and (not values or any(values.count(value) > 1 for value in values)):
-            raise UserError(f"{FILE}: {key}.{name}: found {values}, allowed: one or more different values")
+        if not isinstance(values, list):
+            continue
+        labels = [shown(value) for value in values]
+        if not labels or any(labels.count(label) > 1 for label in labels):
+            raise UserError(f"{FILE}: {key}.{name}: found {labels}, allowed: one or more different values")
     for section, swept in grid(params.methods[method]):
         settings = check(load("methods", method).Settings, section, FILE, key)
         known(settings.model, names("models"), FILE, f"{key}.model")

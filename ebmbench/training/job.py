@@ -31,9 +31,14 @@ class Job:
     facts: Facts
 
     @property
+    def varied(self) -> dict[str, Any]:
+        """The swept values as they are shown: a sampler by its kind."""
+        return {key: shown(value) for key, value in self.swept.items()}
+
+    @property
     def label(self) -> str:
         """`seed=0`, or `interval=5/seed=0` where a setting is swept."""
-        return "/".join(f"{key}={value}" for key, value in [*self.swept.items(), ("seed", self.seed)])
+        return "/".join(f"{key}={value}" for key, value in [*self.varied.items(), ("seed", self.seed)])
 
     def header(self) -> dict[str, Any]:
         """The job in plain values; stands in the header of its checkpoints."""
@@ -57,6 +62,11 @@ class Job:
         sampler = getattr(self.settings, "sampler", None)
         own = [f"ebmbench.methods.{self.method}", f"ebmbench.models.{self.settings.model}", "ebmbench.training.run"]
         return own + ([f"ebmbench.samplers.{sampler.kind}"] if sampler is not None else [])
+
+
+def shown(value: Any) -> Any:
+    """A swept value in a label: a section that has a `kind` is called by it."""
+    return value.get("kind", value) if isinstance(value, dict) else value
 
 
 def grid(section: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:

@@ -48,7 +48,7 @@ def train(job: Job, data: Tensor, workshop: Path, result: Path, save_every: floa
 
 def _leave(job: Job, result: Path, outcome: dict[str, Any], history: dict[str, list[float]], seconds: float) -> None:
     """Write what is said of a run, beside its weights."""
-    names = {"digest": job.digest(), "settings": job.swept, "seed": job.seed, "label": job.label}
+    names = {"digest": job.digest(), "settings": job.varied, "seed": job.seed, "label": job.label}
     write_json(result / "status.json", {**names, **outcome})
     write_history(result / "history.csv", job.label, history)
     write_json(result / "cost.json", {"seconds": round(seconds, 3), "peak_memory_mb": peak_memory()})

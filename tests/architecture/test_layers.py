@@ -22,7 +22,8 @@ ALLOWED = {
     "training": {"core", "samplers", "training"},
     "report": {"core", "report"},
     "stages": {"core", "data", "samplers", "metrics", "training", "report", "stages"},
-    "cli": {"core", "report", "stages", "cli"},
+    "tuning": {"core", "data", "metrics", "samplers", "training", "stages", "tuning"},
+    "cli": {"core", "report", "stages", "tuning", "cli"},
 }
 
 

@@ -1,0 +1,130 @@
+"""The search of one method: the same two rounds for every method.
+
+Round 1: `trials` different settings with the first seed. The first is where the search starts, half are drawn at
+random, the others by a tree-structured Parzen estimator (Bergstra et al. 2011) from what the earlier ones gave.
+Round 2: the `finalists` best are run with all seeds, and the best of them wins. A trial's value is the mean of
+log(criterion) over datasets and seeds; a run without a number makes it +∞. Seeded by the method's name alone.
+"""
+
+import math
+import random
+from collections.abc import Callable
+from statistics import fmean
+
+import optuna
+from optuna.trial import Trial, TrialState
+
+from ebmbench.core.store import digest
+from ebmbench.tuning.grid import Grid, Point
+from ebmbench.tuning.judging import Bench, Judged
+from ebmbench.tuning.space import Plan
+from ebmbench.tuning.table import Row, settings_text
+
+PATIENCE = 100  # draws that hit a setting already tried, before an untried one is taken at random
+
+
+class TrialError(Exception):
+    """Something broke inside a trial; says which method and settings."""
+
+
+def search(plan: Plan, method: str, tell: Callable[[Row], None]) -> list[Row]:
+    """All rows of a method; `tell` hears of each as it is finished."""
+    grid, bench = plan.grid(method), Bench(plan, method)
+    first: dict[Point, Row] = {}
+    study = _study(plan, grid)
+    for number in range(min(plan.space.trials, grid.size)):
+        trial, point = _untried(study, grid, set(first))
+        first[point] = _try(bench, grid, point, number, plan.space.seeds[:1])
+        study.tell(trial, first[point].value)
+        tell(first[point])
+    return [*first.values(), *_finals(plan, bench, grid, first, tell)]
+
+
+def _finals(plan: Plan, bench: Bench, grid: Grid, first: dict[Point, Row], tell: Callable[[Row], None]) -> list[Row]:
+    """The best of the first round with all seeds; those that gave no number cannot be among them."""
+    ranked = sorted((point for point in first if first[point].ended_well), key=lambda point: first[point].rank)
+    rows = []
+    for point in sorted(ranked[: plan.space.finalists], key=lambda point: first[point].trial):
+        rows.append(_try(bench, grid, point, first[point].trial, plan.space.seeds, last=True))
+        tell(rows[-1])
+    return rows
+
+
+def steps(plan: Plan, method: str) -> int:
+    """How many rows a search will have, at most."""
+    trials = min(plan.space.trials, plan.grid(method).size)
+    return trials + min(plan.space.finalists, trials)
+
+
+def _study(plan: Plan, grid: Grid) -> optuna.Study:
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    seed = int(digest({"search": grid.method}), 16) % 2**32
+    sampler = optuna.samplers.TPESampler(n_startup_trials=max(1, plan.space.trials // 2), seed=seed)
+    study = optuna.create_study(sampler=sampler)
+    study.enqueue_trial(dict(zip(grid.axes, grid.start, strict=True)))
+    return study
+
+
+def _untried(study: optuna.Study, grid: Grid, tried: set[Point]) -> tuple[Trial, Point]:
+    """Draw until a setting is new: every method gets the same number of different ones."""
+    for _ in range(PATIENCE):
+        trial, point = _ask(study, grid)
+        if point not in tried:
+            return trial, point
+        study.tell(trial, state=TrialState.FAIL)  # not counted, and nothing is learned from it
+    rest = [point for point in grid.points() if point not in tried]
+    chosen = random.Random(f"{grid.method} {len(tried)}").choice(rest)
+    study.enqueue_trial(dict(zip(grid.axes, chosen, strict=True)))
+    return _ask(study, grid)
+
+
+def _ask(study: optuna.Study, grid: Grid) -> tuple[Trial, Point]:
+    trial = study.ask()
+    return trial, tuple(trial.suggest_int(key, 0, len(choices) - 1) for key, choices in grid.axes.items())
+
+
+def _try(bench: Bench, grid: Grid, point: Point, number: int, seeds: list[int], last: bool = False) -> Row:
+    """Run a setting on every dataset with these seeds, and sum it up."""
+    text = settings_text(grid.values(point))
+    try:
+        settings = grid.settings(point, bench.plan.file)
+        datasets = bench.plan.space.datasets
+        runs = {(name, seed): bench.judged(settings, name, seed) for name in datasets for seed in seeds}
+    except Exception as error:
+        place = f"{bench.method}, trial {number} ({text})"
+        raise TrialError(f"{place}: {type(error).__name__}: {' '.join(str(error).split())}") from error
+    status, reason = _outcome(runs)
+    scores = {name: _geometric([runs[name, seed].value for seed in seeds]) for name in datasets}
+    return Row(
+        method=bench.method,
+        trial=number,
+        round=2 if last else 1,
+        criterion=bench.criterion,
+        settings=text,
+        scores=scores,
+        value=_mean_log([run.value for run in runs.values()]),
+        seeds=" ".join(map(str, seeds)),
+        status=status,
+        reason=reason,
+        passes=bench.plan.space.budget,
+    )
+
+
+def _outcome(runs: dict[tuple[str, int], Judged]) -> tuple[str, str]:
+    """What is said of the first run that gave no number, and how many more there are."""
+    bad = {place: run for place, run in runs.items() if run.value is None}
+    if not bad:
+        return "ok", ""
+    (dataset, seed), run = next(iter(bad.items()))
+    more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+    return run.status, f"{dataset} seed={seed}: {run.reason}{more}"
+
+
+def _mean_log(values: list[float | None]) -> float:
+    """The log of the geometric mean; +∞ if a value is missing."""
+    return fmean(math.inf if value is None else math.log(value) for value in values)
+
+
+def _geometric(values: list[float | None]) -> float | None:
+    mean = _mean_log(values)
+    return math.exp(mean) if math.isfinite(mean) else None
