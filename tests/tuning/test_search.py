@@ -1,0 +1,164 @@
+"""The search: repeatable to the byte, resumable, equal for all methods, and honest about what failed."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ebmbench.cli.main import main
+from ebmbench.core.facts import load_facts
+from ebmbench.core.files import read_json
+from ebmbench.stages.prepare import prepare
+from ebmbench.training.trainer import Diverged, Trainer
+from ebmbench.tuning import judging
+from ebmbench.tuning.run import publish
+from ebmbench.tuning.search import TrialError, search
+from ebmbench.tuning.space import load_plan
+from ebmbench.tuning.table import Row, merged, read_table, winner
+from tests.tuning.conftest import edit
+
+REPORTS = ("trials.csv", "report.md")
+
+
+def rows_of(project: Path, method: str = "dsm") -> list[Row]:
+    return search(load_plan(project), method, lambda row: None)
+
+
+def test_a_repeated_search_trains_nothing_and_writes_the_same_bytes(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(project)
+    publish(load_plan(project), rows_of(project, "nce"))
+    assert main(["tune", "dsm"]) == 0
+    said = capsys.readouterr().out
+    assert "# dsm: " in said
+    assert "report: reports/tuning/report.md" in said
+    before = [(project / "reports" / "tuning" / name).read_bytes() for name in REPORTS]
+    monkeypatch.setattr(judging, "train", None)
+    for method in ("nce", "dsm"):
+        publish(load_plan(project), rows_of(project, method))
+    assert [(project / "reports" / "tuning" / name).read_bytes() for name in REPORTS] == before
+    rows = read_table(project / "reports" / "tuning" / "trials.csv")
+    for method in ("dsm", "nce"):
+        first = [row.settings for row in rows if row.method == method and row.round == 1]
+        assert len(first) == len(set(first)) == 3
+        assert sum(row.method == method and row.round == 2 for row in rows) == 2
+
+
+def test_a_search_that_was_stopped_goes_on_to_the_same_rows(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trained: list[Any] = []
+    train = judging.train
+
+    def stopping(*arguments: Any) -> None:
+        trained.append(arguments[0])
+        if len(trained) == 4:
+            raise KeyboardInterrupt
+        train(*arguments)
+
+    monkeypatch.setattr(judging, "train", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        rows_of(project)
+    rows = rows_of(project)
+    # Three trials and two finalists with one seed more, on two datasets each; one run was begun twice.
+    assert len(trained) == 3 * 2 + 2 * 2 + 1
+    assert rows == rows_of(project)
+
+
+def test_a_grid_smaller_than_the_trials_is_tried_whole_and_the_report_says_so(project: Path) -> None:
+    edit(project, "trials: 3", "trials: 5")
+    plan = load_plan(project)
+    rows = rows_of(project, "nce")
+    assert len({row.settings for row in rows}) == 3
+    publish(plan, rows)
+    text = (project / "reports" / "tuning" / "report.md").read_text(encoding="utf-8")
+    assert "The grid has 3 settings, fewer than 5: all of them were tried." in text
+
+
+def test_the_finalists_are_the_best_of_the_first_round_and_the_best_of_them_wins(project: Path) -> None:
+    rows = rows_of(project)
+    first = sorted((row for row in rows if row.round == 1), key=lambda row: row.value)
+    last = [row for row in rows if row.round == 2]
+    assert {row.trial for row in last} == {row.trial for row in first[:2]}
+    assert winner(rows) == min(last, key=lambda row: row.value)
+    assert rows[0].settings == "learning_rate=0.01, sigma=0.2"
+    for row in rows:
+        assert row.value == pytest.approx(sum(math.log(score or 0) for score in row.scores.values()) / 2)
+
+
+def test_a_setting_that_diverges_is_recorded_and_cannot_win(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    advance = Trainer.advance
+
+    def diverging(trainer: Trainer) -> None:
+        if trainer.job.settings.learning_rate == 1e-2 and trainer.job.facts.name == "two_moons":
+            raise Diverged("the loss is nan")
+        advance(trainer)
+
+    monkeypatch.setattr(Trainer, "advance", diverging)
+    rows = rows_of(project)
+    bad = [row for row in rows if "learning_rate=0.01," in row.settings]
+    assert bad
+    for row in bad:
+        assert (row.round, row.value, row.status, row.scores["two_moons"]) == (1, math.inf, "diverged", None)
+        assert row.reason == "two_moons seed=1000: the loss is nan"
+        assert row.scores["eight_gaussians"] is not None
+    publish(load_plan(project), rows)
+    assert read_table(project / "reports" / "tuning" / "trials.csv") == rows
+
+
+def test_a_criterion_that_cannot_be_had_says_why(project: Path) -> None:
+    edit(project, "dsm: {criterion: sliced_wasserstein", "dsm: {criterion: log_z_error")
+    rows = rows_of(project)
+    assert {(row.status, row.value) for row in rows} == {("unavailable", math.inf)}
+    assert rows[0].reason.startswith("two_moons seed=1000: ")
+    assert winner(rows) is None
+    publish(load_plan(project), rows)
+    assert "no finalist ended well" in (project / "reports" / "tuning" / "report.md").read_text(encoding="utf-8")
+
+
+def test_a_crash_is_reported_with_method_and_settings(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(judging, "train", broken)
+    with pytest.raises(TrialError, match=r"dsm, trial 0 \(learning_rate=0.01, sigma=0.2\): RuntimeError: out of luck"):
+        rows_of(project)
+
+
+def test_one_search_that_crashes_leaves_the_others_alone(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Each value is valid with the defaults, but the two are not with one another.
+    axes = "sampler.sigma_max: [0.1, 2.0], sampler.sigma_min: [0.05, 0.5]"
+    start = "{sampler.sigma_max: 0.1, sampler.sigma_min: 0.5}"
+    edit(project, "methods:\n", f"methods:\n  ncsn: {{criterion: kl, space: {{{axes}}}, start: {start}}}\n")
+    monkeypatch.chdir(project)
+    assert main(["tune", "ncsn", "nce", "--jobs", "2"]) == 1
+    assert "failed: ncsn, trial 0 (sampler.sigma_max=0.1, sampler.sigma_min=0.5)" in capsys.readouterr().err
+    assert {row.method for row in read_table(project / "reports" / "tuning" / "trials.csv")} == {"nce"}
+
+
+def test_rows_of_methods_that_were_not_tuned_stay(project: Path) -> None:
+    old = [Row("a", 0, 1, "kl", "x=1", {"d": 1.0}, 0.0, "1", "ok", "", 1)]
+    new = [Row("b", 0, 1, "kl", "x=2", {"d": 2.0}, 0.7, "1", "ok", "", 1)]
+    assert merged(old, new, ["b", "a"]) == [*new, *old]
+    assert merged(merged(old, new, ["b", "a"]), old, ["b", "a"]) == [*new, *old]
+
+
+def test_the_data_are_those_that_the_stage_prepares(project: Path) -> None:
+    (project / "params.yaml").write_bytes((project / "suites" / "defaults.yaml").read_bytes())
+    prepare(project, "two_moons")
+    data = judging.open_data("two_moons", load_plan(project).defaults.datasets["two_moons"], project)
+    assert data.facts == load_facts(project / "data" / "two_moons")
+    assert data.source == read_json(project / "data" / "two_moons" / "source.json")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"), [(["mle"], "found no 'mle'"), (["--space", "no.yaml"], "no.yaml: not found")]
+)
+def test_a_wrong_request_is_one_line_and_exit_code_2(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    monkeypatch.chdir(project)
+    assert main(["tune", *words]) == 2
+    assert message in capsys.readouterr().err
