@@ -21,10 +21,10 @@ bench: $(READY)  ## Run the default suite and say where the report is
 	@$(BIN)/ebmbench run
 
 test: $(READY)  ## Run the tests (under 10 minutes on 2 cores)
-	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --cov --cov-report=term:skip-covered
 
 test-slow: $(READY)  ## Run the long checks too
-	$(BIN)/python -m pytest -m 'slow or not slow'
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m 'slow or not slow'
 
 check: $(READY)  ## Lint, formatting and types
 	$(BIN)/ruff check .

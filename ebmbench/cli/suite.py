@@ -10,7 +10,7 @@ from ebmbench.stages import suites
 def add(commands: Any) -> None:
     """Register the command."""
     text = "List the suites, or write one into params.yaml"
-    command = add_command(commands, "suite", text, "ebmbench suite use standard", act)
+    command = add_command(commands, "suite", text, "ebmbench suite use toy2d", act)
     command.add_argument("action", choices=["list", "use"])
     command.add_argument("name", nargs="?", help="a file of suites/, without .yaml")
     command.add_argument("--force", action="store_true", help="drop edits of params.yaml that are in no suite")

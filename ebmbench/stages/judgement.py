@@ -15,7 +15,7 @@ from typing import Any
 
 from ebmbench.core.facts import Facts
 from ebmbench.core.files import read_json, replacing, write_json
-from ebmbench.core.registry import load
+from ebmbench.core.registry import entries, load
 from ebmbench.data.densities.density import Density
 from ebmbench.metrics.evaluation import Evaluation, Unavailable, Value
 from ebmbench.stages.picture import frame, load_arrays, picture, save_arrays
@@ -58,8 +58,6 @@ def _cells(metric: str, value: Value, run: dict[str, Any]) -> dict[str, Any]:
 
 def direction(metric: str) -> str:
     """Which way is better: as the metric's file says, and lower for counts of evaluations."""
-    from ebmbench.core.registry import entries
-
     known = entries("metrics").get(metric)
     return known.direction if known else "lower"
 

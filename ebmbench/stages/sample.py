@@ -53,15 +53,15 @@ def _obtain(store: Store, cell: Cell, status: dict[str, Any], sampling: Sampling
 def draw_samples(run: Path, status: dict[str, Any], sampling: Sampling, result: Path) -> None:
     """Fill a folder with `samples.npy` and `diagnostics.json`; a run that is not ok has neither."""
     clock = time.perf_counter()
-    sampler = parse(sampling.sampler, FILE, "sampling")
     if status["status"] == "ok":
         trained = load(run)
+        sampler = trained.own_sampler or parse(sampling.sampler, FILE, "sampling")
         chain = trained.sample(sampling.chains, status["seed"], sampler, sampling.spread)
         with replacing(result / "samples.npy") as temporary, temporary.open("wb") as file:
             np.save(file, chain.x.numpy(), allow_pickle=False)
         values = {name: value.item() for name, value in chain.diagnostics.items()}
         shown = {name: value if np.isfinite(value) else str(value) for name, value in values.items()}
-        write_json(result / "diagnostics.json", {"sampler": (trained.own_sampler or sampler).kind, **shown})
+        write_json(result / "diagnostics.json", {"sampler": sampler.kind, **shown})
     cost = {"seconds": round(time.perf_counter() - clock, 3), "peak_memory_mb": peak_memory()}
     write_json(result / "cost.json", cost)
 

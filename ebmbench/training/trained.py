@@ -43,14 +43,13 @@ class Trained:
         return score(self.judged, x)
 
     def sample(self, count: int, seed: int = 0, sampler: SamplerSettings | None = None, spread: float = 1.5) -> Chain:
-        """Chains from noise, by the method's own sampler, else by the one that is given.
-
-        If there is neither, 500 Metropolis-adjusted Langevin steps.
-        """
-        fallback = sampler or load_module("samplers", "mala").Settings(steps=500, step_size=0.02)
-        chosen = self.own_sampler or fallback
+        """Chains from noise: by the sampler that is given, else the method's own, else 500 steps of MALA."""
+        chosen = sampler or self.own_sampler or load_module("samplers", "mala").Settings(steps=500, step_size=0.02)
+        # The method's own sampler walks through all noise levels, any other sees the judged one.
+        own = self.own_sampler is not None and chosen.kind == self.own_sampler.kind
         starts = self.facts.starts(count, stream(seed, "sample", "start"), spread)
-        return chosen.fitted(self.facts).run(self.network, starts, stream(seed, "sample", "chain"))
+        target = self.network if own else self.judged
+        return chosen.fitted(self.facts).run(target, starts, stream(seed, "sample", "chain"))
 
     def double(self) -> "Trained":
         """The same model in float64."""

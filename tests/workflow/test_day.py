@@ -1,6 +1,7 @@
 """A user's day in one clone: run, run again, change a value, add a seed, break a method, mend it. Nothing is mocked."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -70,7 +71,7 @@ def test_a_changed_value_concerns_only_its_method(clone: Clone) -> None:
 
 def test_a_changed_file_concerns_only_what_reads_it(clone: Clone) -> None:
     for path, expected in {
-        "ebmbench/methods/dsm.py": {"train@two_moons-dsm", "evaluate@two_moons-dsm", "report"},
+        "ebmbench/methods/dsm.py": {*cell("dsm"), "report"},
         "ebmbench/report/theme.py": {"report"},
         "ebmbench/data/two_moons.py": {"prepare@two_moons", "report"},
         "pipelines/plan.py": set(),
@@ -124,6 +125,27 @@ def test_a_report_can_be_released_once(clone: Clone) -> None:
     assert clone.stale() == set()
 
 
+def test_a_method_of_ones_own_is_one_file(clone: Clone) -> None:
+    """The contributing guide's example, word for word, then what the guide says to do with it."""
+    guide = (clone.root / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    code = re.search(r"```python\n(.*?)```", guide, re.DOTALL)
+    assert code
+    (clone.root / "ebmbench/methods/flip.py").write_text(code[1], encoding="utf-8")
+    clone.edit("suites/defaults.yaml", "methods:\n  mle:", "methods:\n  flip: {weight: 1.0}\n  mle:")
+    clone.edit("params.yaml", "methods:\n  nce:", "methods:\n  flip: {weight: 1.0}\n  nce:")
+    clone.edit("params.yaml", "methods: [nce, dsm]", "methods: [nce, dsm, flip]")
+    clone.run("ebmbench", "run")
+    assert clone.outcomes() == dict.fromkeys({*cell("flip"), "report"}, "ran")
+    frame = ebmbench.load_results(clone.root / "reports/tiny/latest")
+    rows = frame[(frame["method"] == "flip") & (frame["metric"] == "kl")]
+    assert set(rows["status"]) == {"ok"}
+    assert rows["value"].notna().all()
+    assert "| flip |" in (clone.root / "reports/tiny/latest/report.md").read_text(encoding="utf-8")
+    assert "flip" in clone.run("ebmbench", "list", "methods")
+    contract = "tests/contracts/test_methods.py"
+    assert " passed" in clone.run("pytest", "-q", "-p", "no:cacheprovider", "--no-cov", contract, "-k", "flip")
+
+
 def test_a_dataset_of_ones_own_is_one_entry(clone: Clone) -> None:
     code = "import numpy as np; np.save('mine.npy', np.random.default_rng(0).normal(size=(3000, 3)).astype('float32'))"
     subprocess.run(["python", "-c", code], cwd=clone.root, env=clone.environment(), check=True)
@@ -151,4 +173,4 @@ def test_a_dataset_of_ones_own_is_one_entry(clone: Clone) -> None:
 def test_the_clone_is_still_clean_of_what_git_should_not_see(clone: Clone) -> None:
     done = subprocess.run(["git", "status", "--porcelain"], cwd=clone.root, capture_output=True, text=True, check=True)
     seen = {Path(line[3:].split("/")[0]).name for line in done.stdout.splitlines()}
-    assert seen <= {"params.yaml", "dvc.lock", "reports", "mine.npy", "spiral.py"}
+    assert seen <= {"params.yaml", "dvc.lock", "reports", "mine.npy", "spiral.py", "suites", "ebmbench"}
