@@ -47,7 +47,8 @@ def adaptive_contrast(
 class Settings(method.Settings):
     """`params.yaml: methods.adance`."""
 
-    sampler: Sampler = mala.Settings(steps=10, step_size=0.02)
+    learning_rate: float = Field(1e-2, gt=0)
+    sampler: Sampler = mala.Settings(steps=20, step_size=0.05)
     interval: int = Field(5, ge=1, description="𝒦, steps between two copies; 1 is maximum likelihood")
     temperature: float | None = Field(None, gt=0, description="T of the ratio; null: the sampler's own")
     buffer: int = Field(2_000, ge=1, description="persistent chains; 10 000 in the thesis")

@@ -31,9 +31,10 @@ YEAR = 1999
 class Settings(method.Settings):
     """`params.yaml: methods.mle`."""
 
-    sampler: Sampler = mala.Settings(steps=10, step_size=0.02)
+    learning_rate: float = Field(1e-2, gt=0)
+    sampler: Sampler = mala.Settings(steps=20, step_size=0.1)
     init: Literal["persistent", "noise", "data"] = "persistent"
-    buffer: int = Field(2_000, ge=1, description="persistent chains; 10 000 (Xu 2022) is for longer budgets")
+    buffer: int = Field(10_000, ge=1, description="persistent chains")
     rejuvenation: float = Field(0.05, ge=0, le=1, description="fraction of drawn chains that restart from noise")
     energy_penalty: float = Field(0.0, ge=0, description="α")
 

@@ -47,7 +47,7 @@ class LogDensity(Protocol):
 class Settings(method.Settings):
     """`params.yaml: methods.nce`."""
 
-    learning_rate: float = Field(2e-3, gt=0)
+    learning_rate: float = Field(1e-2, gt=0)
     noise: Literal["gaussian", "uniform"] = "gaussian"
     ratio: int = Field(1, ge=1, description="ν, noise events per datum")
     inflation: float = Field(1.2, gt=0, description="the Gaussian noise's covariance over the data's")
