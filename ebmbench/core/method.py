@@ -31,6 +31,7 @@ class Method(nn.Module):
         super().__init__()
         self.settings = settings
         self.facts = facts
+        self.last: dict[str, Tensor] = {}
 
     def initialise(self, draw: Draw, network: nn.Module) -> Self:
         """Draw what the state starts from (chains, say) from named streams; the network is at its start too."""
@@ -41,8 +42,11 @@ class Method(nn.Module):
         raise NotImplementedError
 
     def health(self) -> dict[str, float]:
-        """What the history should show of the last batch beside the loss. Called only when a row is logged."""
-        return {}
+        """What the history should show of the last batch beside the loss: the scalars that `forward` left in `last`.
+
+        Called only when a row is logged.
+        """
+        return {name: value.item() for name, value in self.last.items()}
 
     def learned(self) -> dict[str, float]:
         """Numbers that were learned beside the energy, by name."""

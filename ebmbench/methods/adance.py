@@ -8,7 +8,8 @@ log g(x) = (E_m(x) − E(x))/T is the log-ratio of model to noise, up to their n
 No normaliser is learned: since log g has no constant, the optimum keeps Z_θ = Z_m. At E = E_m (always so when
 𝒦 = 1) the gradient is half of maximum likelihood's. T makes ratio and sampler speak of one density: chains of a
 sampler at temperature T tend to exp(−E_m/T). `temperature: null` takes the sampler's own (1 if it is valid, τ²/η for
-short-run Langevin); the thesis uses 1 with a sampler at 2.5e-5. Xu (2022), chapter 3, algorithm 3.1: step t renews
+short-run Langevin); the thesis uses 1 with a sampler at 2.5e-5 (at so
+low a T the ratio is steep: watch max |log g| and the gradient norm). Xu (2022), chapter 3, algorithm 3.1: step t renews
 the copy after its update when (t + 1) mod 𝒦 = 0, which is before the update of a step t with t mod 𝒦 = 0. Chains
 live in a buffer, of which a fraction restarts from noise. Differs from the thesis: a valid sampler by default.
 """
@@ -16,7 +17,7 @@ live in a buffer, of which a fraction restarts from noise. Differs from the thes
 import copy
 
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
@@ -26,6 +27,7 @@ from ebmbench.core.facts import Facts
 from ebmbench.core.streams import Draw
 from ebmbench.samplers import mala
 from ebmbench.samplers.buffer import Buffer
+from ebmbench.samplers.chain import Chain
 from ebmbench.samplers.choice import Sampler
 
 PAPER = "Xu, Self-Adapting Noise-Contrastive Estimation for Energy-Based Models, Tsinghua University thesis, 2022"
@@ -35,7 +37,7 @@ YEAR = 2022
 def adaptive_contrast(
     energy: Energy, frozen: Energy, x: Tensor, negatives: Tensor, temperature: float = 1.0
 ) -> tuple[Tensor, Tensor]:
-    """The loss for data and negatives, `(B, *event)` each, and log g on both, `(2B,)`; E_m is a constant."""
+    """The loss for data and negatives, `(B, *event)` each, and log g on all of them; E_m is a constant."""
     both = torch.cat([x, negatives.detach()])
     with torch.no_grad():
         before = frozen(both)
@@ -54,6 +56,12 @@ class Settings(method.Settings):
     buffer: int = Field(2_000, ge=1, description="persistent chains; 10 000 in the thesis")
     rejuvenation: float = Field(0.25, ge=0, le=1, description="fraction of drawn chains that restart from noise")
 
+    @model_validator(mode="after")
+    def _has_a_temperature(self) -> "Settings":
+        if self.temperature is None and self.sampler.temperature == 0:
+            raise ValueError("a temperature above 0, since the sampler has no noise to take it from (noise_std: 0)")
+        return self
+
 
 class Method(method.Method):
     """Keeps the frozen copy, the chains, and the number of steps taken."""
@@ -65,15 +73,14 @@ class Method(method.Method):
     def __init__(self, settings: Settings, facts: Facts) -> None:
         super().__init__(settings, facts)
         self.sampler = settings.sampler.fitted(facts)
-        self.temperature = settings.temperature or self.sampler.temperature
-        self.buffer = Buffer(torch.zeros(settings.buffer, *facts.shape))
+        self.temperature = self.sampler.temperature if settings.temperature is None else settings.temperature
+        self.buffer = Buffer(settings.buffer, facts.shape)
         self.register_buffer("taken", torch.zeros((), dtype=torch.int64))
-        self._last: dict[str, Tensor] = {}
 
     def initialise(self, draw: Draw, network: nn.Module) -> "Method":
         """The copy is the network as it starts; all chains start from noise."""
         self.frozen = copy.deepcopy(network).requires_grad_(False)
-        self.buffer.chains.copy_(self.facts.starts(len(self.buffer.chains), draw("buffer")))
+        self.buffer.fill(self.facts.starts(self.settings.buffer, draw("buffer")))
         return self
 
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
@@ -82,16 +89,12 @@ class Method(method.Method):
             self.frozen.load_state_dict(energy.network.state_dict())
         self.taken += 1
         frozen = energy.beside(self.frozen)
-        index = self.buffer.pick(len(x), draw("pick"))
-        fresh = self.facts.starts(len(index), draw("restart"))
-        starts = self.buffer.starts(index, fresh, self.settings.rejuvenation, draw("rejuvenate"))
-        chain = self.sampler.run(frozen, starts, draw("chain"))
-        self.buffer.store(index, chain.x)
-        loss, log_g = adaptive_contrast(energy, frozen, x, chain.x, self.temperature)
-        self._last = {"max_abs_log_g": log_g.detach().abs().max()}
-        self._last |= {"chain_" + name: value for name, value in chain.diagnostics.items()}
-        return loss
 
-    def health(self) -> dict[str, float]:
-        """How far model and copy have come apart, and how the last chains behaved."""
-        return {name: value.item() for name, value in self._last.items()}
+        def move(starts: Tensor) -> Chain:
+            return self.sampler.run(frozen, starts, draw("chain"))
+
+        fresh = self.facts.starts(len(x), draw("restart"))
+        chain = self.buffer.advance(move, fresh, self.settings.rejuvenation, draw)
+        loss, log_g = adaptive_contrast(energy, frozen, x, chain.x, self.temperature)
+        self.last = {"max_abs_log_g": log_g.detach().abs().max(), **chain.named()}
+        return loss

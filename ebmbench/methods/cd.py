@@ -8,7 +8,6 @@ chains start: here always at data, there at noise. Hinton (2002); Amini 4; Gagno
 Metropolis-adjusted Langevin in place of Gibbs steps, for the data are continuous.
 """
 
-import torch
 from pydantic import Field
 from torch import Tensor
 
@@ -40,36 +39,18 @@ class Method(method.Method):
     """Keeps chains if they are persistent."""
 
     settings: Settings
-    started: Tensor
 
     def __init__(self, settings: Settings, facts: Facts) -> None:
         super().__init__(settings, facts)
         self.sampler = settings.sampler.fitted(facts)
-        count = settings.chains if settings.persistent else 0
-        self.buffer = Buffer(torch.zeros(count, *facts.shape))
-        self.register_buffer("started", torch.zeros(count, dtype=torch.bool))
-        self._last: dict[str, Tensor] = {}
+        self.buffer = Buffer(settings.chains if settings.persistent else 0, facts.shape)
 
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
         """One batch against where its own chains, or persistent ones, have gone."""
-        chain = self._persist(energy, x, draw) if self.settings.persistent else self._run(energy, x, draw)
-        self._last = {"chain_" + name: value for name, value in chain.diagnostics.items()}
+
+        def move(starts: Tensor) -> Chain:
+            return self.sampler.run(energy, starts, draw("chain"))
+
+        chain = self.buffer.advance(move, x, self.settings.reset, draw) if self.settings.persistent else move(x)
+        self.last = chain.named()
         return contrastive(energy, x, chain.x)
-
-    def health(self) -> dict[str, float]:
-        """How the last chains behaved."""
-        return {name: value.item() for name, value in self._last.items()}
-
-    def _run(self, energy: Meter, starts: Tensor, draw: Draw) -> Chain:
-        return self.sampler.run(energy, starts, draw("chain"))
-
-    def _persist(self, energy: Meter, x: Tensor, draw: Draw) -> Chain:
-        """Go on with some chains; one that has not begun, or is reset, begins at a datum."""
-        index = self.buffer.pick(len(x), draw("pick"))
-        fresh = x[: len(index)]
-        starts = self.buffer.starts(index, fresh, self.settings.reset, draw("reset"))
-        begun = self.started[index].reshape(-1, *[1] * (x.dim() - 1))
-        chain = self._run(energy, torch.where(begun, starts, fresh), draw)
-        self.buffer.store(index, chain.x)
-        self.started[index] = True
-        return chain

@@ -11,7 +11,6 @@ Lajoie 3, 5; penalty: Du & Mordatch (2019).
 
 from typing import Literal
 
-import torch
 from pydantic import Field
 from torch import Tensor, nn
 
@@ -22,6 +21,7 @@ from ebmbench.core.facts import Facts
 from ebmbench.core.streams import Draw
 from ebmbench.samplers import mala
 from ebmbench.samplers.buffer import Buffer
+from ebmbench.samplers.chain import Chain
 from ebmbench.samplers.choice import Sampler
 
 PAPER = "Younes, On the convergence of Markovian stochastic algorithms, 1999; Du & Mordatch, NeurIPS 2019"
@@ -47,32 +47,26 @@ class Method(method.Method):
     def __init__(self, settings: Settings, facts: Facts) -> None:
         super().__init__(settings, facts)
         self.sampler = settings.sampler.fitted(facts)
-        self.buffer = Buffer(torch.zeros(settings.buffer, *facts.shape))
-        self._last: dict[str, Tensor] = {}
+        self.buffer = Buffer(settings.buffer, facts.shape)
 
     def initialise(self, draw: Draw, network: nn.Module) -> "Method":
         """All chains start from noise."""
-        self.buffer.chains.copy_(self.facts.starts(len(self.buffer.chains), draw("buffer")))
+        self.buffer.fill(self.facts.starts(self.settings.buffer, draw("buffer")))
         return self
 
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
-        """One batch against the samples of as many chains."""
-        persistent = self.settings.init == "persistent"
-        index = self.buffer.pick(len(x), draw("pick")) if persistent else None
-        chain = self.sampler.run(energy, self._starts(x, index, draw), draw("chain"))
-        if index is not None:
-            self.buffer.store(index, chain.x)
-        self._last = {"chain_" + name: value for name, value in chain.diagnostics.items()}
+        """One batch against the samples of chains."""
+        chain = self._chain(energy, x, draw)
+        self.last = chain.named()
         return contrastive(energy, x, chain.x, self.settings.energy_penalty)
 
-    def health(self) -> dict[str, float]:
-        """How the last chains behaved."""
-        return {name: value.item() for name, value in self._last.items()}
+    def _chain(self, energy: Meter, x: Tensor, draw: Draw) -> Chain:
+        def move(starts: Tensor) -> Chain:
+            return self.sampler.run(energy, starts, draw("chain"))
 
-    def _starts(self, x: Tensor, index: Tensor | None, draw: Draw) -> Tensor:
         if self.settings.init == "data":
-            return x
-        fresh = self.facts.starts(len(x) if index is None else len(index), draw("restart"))
-        if index is None:
-            return fresh
-        return self.buffer.starts(index, fresh, self.settings.rejuvenation, draw("rejuvenate"))
+            return move(x)
+        fresh = self.facts.starts(len(x), draw("restart"))
+        if self.settings.init == "noise":
+            return move(fresh)
+        return self.buffer.advance(move, fresh, self.settings.rejuvenation, draw)

@@ -37,6 +37,7 @@ def sliced_score_matching(energy: Energy, x: Tensor, directions: Tensor, varianc
 class Settings(method.Settings):
     """`params.yaml: methods.ssm`."""
 
+    learning_rate: float = Field(5e-3, gt=0)
     projections: int = Field(1, ge=1, description="M, directions per datum")
     directions: Distribution = "rademacher"
     variance_reduced: bool = True

@@ -17,6 +17,10 @@ class Chain:
     x: Tensor
     diagnostics: dict[str, Tensor] = field(default_factory=dict)
 
+    def named(self) -> dict[str, Tensor]:
+        """The diagnostics as columns of a training history."""
+        return {"chain_" + name: value for name, value in self.diagnostics.items()}
+
 
 class SamplerSettings(BaseModel):
     """What every sampler needs. Lengths are in units of the data's scale, so that one value serves all data."""

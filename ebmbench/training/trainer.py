@@ -19,7 +19,7 @@ from ebmbench.training.job import Job
 
 
 class Diverged(Exception):
-    """Training met a value that is not a number; the state is still that of the last healthy step."""
+    """Training met a value that is not a number; the weights are still those of the last healthy step."""
 
 
 class Trainer:
