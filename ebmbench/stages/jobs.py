@@ -30,10 +30,13 @@ def cell_settings(params: Params, method: str) -> Iterator[tuple[Settings, Any, 
             continue
         labels = [shown(value) for value in values]
         if not labels or any(labels.count(label) > 1 for label in labels):
-            raise UserError(f"{FILE}: {key}.{name}: found {labels}, allowed: one or more different values")
+            raise UserError(
+                f"{FILE}: {key}.{name}: found {labels}, allowed: one or more different values (samplers, by kind)"
+            )
     for section, swept in grid(params.methods[method]):
         settings = check(load("methods", method).Settings, section, FILE, key)
         known(settings.model, names("models"), FILE, f"{key}.model")
+        _fits(method, settings.model, key)
         model = check(
             load("models", settings.model).Settings,
             params.models.get(settings.model, {}),
@@ -41,3 +44,12 @@ def cell_settings(params: Params, method: str) -> Iterator[tuple[Settings, Any, 
             f"models.{settings.model}",
         )
         yield settings, model, swept
+
+
+def _fits(method: str, model: str, key: str) -> None:
+    """A method that chooses a noise level needs a network that has them, and no other can use one."""
+    levels = "judged" in vars(load("methods", method).Method)
+    fitting = [name for name in names("models") if hasattr(load("models", name).Model, "given") == levels]
+    if model not in fitting:
+        kind = "networks with noise levels" if levels else "networks without noise levels"
+        raise UserError(f"{FILE}: {key}.model: found {model!r}, allowed: {kind} ({', '.join(fitting)})")

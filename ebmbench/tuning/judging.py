@@ -105,7 +105,7 @@ class Bench:
     def _samples(self, trained: Trained) -> Tensor:
         """As the stage `sample` draws them."""
         sampling = self.plan.defaults.sampling
-        sampler = parse(sampling.sampler, DEFAULTS, "sampling")
+        sampler = trained.own_sampler or parse(sampling.sampler, DEFAULTS, "sampling")
         trained.network.float()
         return trained.sample(sampling.chains, trained.header["seed"], sampler, sampling.spread).x
 

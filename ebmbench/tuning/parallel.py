@@ -1,7 +1,7 @@
 """Several searches at a time, each in a process of its own with one torch thread.
 
-A new process per method: what it imports and what its runs' digests hash are then read at one moment. A process that
-crashes or is killed fails its own method only; none outlives the command.
+All get the plan as it was read at the start, so that an edit of the space cannot give methods different searches. A
+process that crashes or is killed fails its own method only; none outlives the command.
 """
 
 import multiprocessing
@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 
-from ebmbench.tuning.space import load_plan
+from ebmbench.tuning.space import Plan
 from ebmbench.tuning.table import Row
 
 SPAWN = multiprocessing.get_context("spawn")
@@ -40,14 +39,14 @@ class Event:
     failure: str = ""
 
 
-def searches(root: Path, file: str, methods: list[str], jobs: int) -> Iterator[Event]:
+def searches(plan: Plan, methods: list[str], jobs: int) -> Iterator[Event]:
     """Run the searches of these methods, `jobs` at a time, and tell what happens as it happens."""
     waiting = list(methods)
     running: list[Worker] = []
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
-                running.append(_start(root, file, waiting.pop(0)))
+                running.append(_start(plan, waiting.pop(0)))
             ready = wait([worker.pipe for worker in running])
             for worker in [worker for worker in running if worker.pipe in ready]:
                 event = _receive(worker)
@@ -59,9 +58,9 @@ def searches(root: Path, file: str, methods: list[str], jobs: int) -> Iterator[E
             worker.process.kill()
 
 
-def _start(root: Path, file: str, method: str) -> Worker:
+def _start(plan: Plan, method: str) -> Worker:
     here, there = SPAWN.Pipe(duplex=False)
-    process = SPAWN.Process(target=_work, args=(root, file, method, there), daemon=True)
+    process = SPAWN.Process(target=_work, args=(plan, method, there), daemon=True)
     process.start()
     there.close()  # the child has the only other end: its death is then heard as the end of the pipe
     return Worker(method, process, here)
@@ -80,26 +79,26 @@ def _receive(worker: Worker) -> Event:
     return event
 
 
-def _work(root: Path, file: str, method: str, pipe: Connection) -> None:
+def _work(plan: Plan, method: str, pipe: Connection) -> None:
     """The child: search, tell, and leave warnings and tracebacks in a log of its own."""
     threading.Thread(target=_die_with_parent, daemon=True).start()
-    log = root / "work" / "tuning" / f"{method}.log"
+    log = plan.root / "work" / "tuning" / f"{method}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w", encoding="utf-8") as sys.stderr:
         try:
-            pipe.send(Event(method, rows=_searched(root, file, method, pipe)))
+            pipe.send(Event(method, rows=_searched(plan, method, pipe)))
         except Exception as error:
             traceback.print_exc()
             pipe.send(Event(method, failure=f"{error} (work/tuning/{method}.log has more)"))
 
 
-def _searched(root: Path, file: str, method: str, pipe: Connection) -> list[Row]:
+def _searched(plan: Plan, method: str, pipe: Connection) -> list[Row]:
     import torch
 
     from ebmbench.tuning.search import search
 
     torch.set_num_threads(1)
-    return search(load_plan(root, file), method, lambda row: pipe.send(Event(method, row)))
+    return search(plan, method, lambda row: pipe.send(Event(method, row)))
 
 
 def _die_with_parent() -> None:

@@ -12,7 +12,7 @@ MISSING = "–"
 def report(plan: Plan, rows: list[Row]) -> str:
     """The whole text."""
     methods = list(dict.fromkeys(row.method for row in rows))
-    parts = ["# How the defaults were chosen", _how(plan), "## Winners", _winners(rows, methods)]
+    parts = ["# How the defaults were chosen", _how(plan), "## Winners", _winners(plan, rows, methods)]
     for method in methods:
         parts += [f"## {method}", _searched(plan, rows, method), _trials(of_method(rows, method))]
     return "\n\n".join(parts) + "\n"
@@ -22,24 +22,27 @@ def _how(plan: Plan) -> str:
     space = plan.space
     return (
         f"Every method was given the same search, by `ebmbench tune`: {space.trials} different settings of a grid "
-        f"(`{plan.file}`), the first of them the defaults as they were before, half of them drawn at random, the rest "
-        f"by a tree-structured Parzen estimator. Each was trained with {space.budget:,} passes on "
-        f"{_listed(space.datasets)} with the seed {space.seeds[0]} (round 1). The {space.finalists} best were then "
-        f"trained with the seeds {_listed(space.seeds)} (round 2); the best of these is the winner. No suite has these "
-        f"seeds, so no report of the benchmark shows a number that was looked at here. All else is as in "
-        f"`{DEFAULTS}`.\n\n"
+        f"(`{plan.file}`), the first of them the defaults as they were before, the others of the first half drawn at "
+        "random, those of the second by a tree-structured Parzen estimator (and at random where it has nothing new). "
+        f"Each was trained with {space.budget:,} passes on {_listed(space.datasets)} with the seed {space.seeds[0]} "
+        f"(round 1). The {space.finalists} best were then trained with the seeds {_listed(space.seeds)} (round 2); the "
+        "best of these is the winner. No suite has these seeds, so no report of the benchmark shows a run that was "
+        "looked at here; the test events, which a criterion from samples is measured on, are the benchmark's own. All "
+        f"else is as in `{DEFAULTS}`. A method that is searched alone replaces its own rows only.\n\n"
         "The value of a trial is the mean of log(criterion) over datasets and seeds: lower is better. Columns "
         "of datasets are geometric means of the criterion over seeds. A trial with a run that diverged or gave no "
         "criterion has the value ∞ and cannot win. The same rows, with all digits, are in [trials.csv](trials.csv)."
     )
 
 
-def _winners(rows: list[Row], methods: list[str]) -> str:
+def _winners(plan: Plan, rows: list[Row], methods: list[str]) -> str:
     """The winner of each method against where its search started."""
     header = ["method", "trials", "criterion", "before", "winner", "before, round 1", "winner, round 1", "round 2"]
-    lines = [_winner_line(of_method(rows, method)) for method in methods]
+    header.append("at the edge of its range")
+    lines = [[*_winner_line(of_method(rows, method)), _edges(plan, rows, method)] for method in methods]
     note = (
-        "Settings that the winner changes, and geometric means of the criterion over datasets (and seeds, in round 2)."
+        "Settings that the winner changes, and geometric means of the criterion over datasets (and seeds, in round 2). "
+        "A setting at the edge of its range might do better beyond it."
     )
     return f"{note}\n\n{_table(header, lines, left=5)}"
 
@@ -54,6 +57,17 @@ def _winner_line(rows: list[Row]) -> list[str]:
     keys = [key for key in after if after[key] != before[key]]
     texts = [settings_text({key: values[key] for key in keys}) or "as before" for values in (before, after)]
     return [*head, *texts, _mean(start), _mean(first[best.trial]), _mean(best)]
+
+
+def _edges(plan: Plan, rows: list[Row], method: str) -> str:
+    """The winner's settings that have the first or last of three values or more."""
+    best = winner(of_method(rows, method))
+    if best is None or method not in plan.space.methods:
+        return MISSING
+    values = settings_values(best.settings)
+    axes = plan.space.methods[method].space.items()
+    found = [key for key, choices in axes if len(choices) > 2 and values.get(key) in (choices[0], choices[-1])]
+    return ", ".join(found) or "none"
 
 
 def _searched(plan: Plan, rows: list[Row], method: str) -> str:

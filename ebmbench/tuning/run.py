@@ -33,16 +33,17 @@ class Result:
 
 def tune(plan: Plan, methods: list[str], jobs: int) -> Result:
     """Search for the defaults of these methods; rows of the others stay as they are."""
-    failures = []
+    failures: dict[str, str] = {}
     with _alone(plan.root), _Progress(sum(steps(plan, method) for method in methods)) as progress:
-        for event in searches(plan.root, plan.file, methods, jobs):
+        for event in searches(plan, methods, jobs):
             progress.show(event)
             if event.failure:
-                failures.append(event.failure)
+                failures[event.method] = event.failure
             elif event.row is None:
                 publish(plan, event.rows)
     rows = read_table(plan.root / FOLDER / "trials.csv")
-    return Result(snippet(plan, rows, methods), f"{FOLDER}/report.md", failures)
+    found = [method for method in methods if method not in failures]
+    return Result(snippet(plan, rows, found), f"{FOLDER}/report.md", list(failures.values()))
 
 
 def publish(plan: Plan, new: list[Row]) -> None:

@@ -1,7 +1,8 @@
 """The search of one method: the same two rounds for every method.
 
-Round 1: `trials` different settings with the first seed. The first is where the search starts, half are drawn at
-random, the others by a tree-structured Parzen estimator (Bergstra et al. 2011) from what the earlier ones gave.
+Round 1: `trials` different settings with the first seed. The first is where the search starts, the others of the
+first half are drawn at random, those of the second by a tree-structured Parzen estimator (Bergstra et al. 2011) from
+what the earlier ones gave; where it insists on what was tried, at random again.
 Round 2: the `finalists` best are run with all seeds, and the best of them wins. A trial's value is the mean of
 log(criterion) over datasets and seeds; a run without a number makes it +∞. Seeded by the method's name alone.
 """

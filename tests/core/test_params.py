@@ -39,7 +39,7 @@ FAULTS = {
     "- kl_target": [("- kl_targt", "benchmark.metrics: found 'kl_targt'.*did you mean 'kl_target'")],
     "baselines: [oracle, gaussian]": [("baselines: [orakle]", "benchmark.baselines: found 'orakle'.*'oracle'")],
     "datasets: [eight_gaussians,": [("datasets: [eight_gausians,", "found 'eight_gausians'.*'eight_gaussians'")],
-    "sigma: 0.1": [
+    "sigma: 0.05": [
         ("sigma: -1.0", "methods.dsm.sigma: found -1.0, allowed: greater than 0"),
         ("sigma: [0.1, none]", "methods.dsm.sigma: found 'none', allowed: a valid number"),
         ("sigma: []", r"methods.dsm.sigma: found \[\], allowed: one or more different values"),
@@ -53,9 +53,26 @@ FAULTS = {
         ("{kind: mala, steps: 0,", "sampling.sampler.steps: found 0, allowed: greater than or equal to 1"),
         ("{kind: mala, stepz: 9,", "sampling.sampler.stepz: found an unknown key.*did you mean 'steps'"),
     ],
-    "{kind: mala, steps: 10,": [("{kind: mala, steps: -2,", "methods.mle.sampler.steps: found -2")],
+    "{kind: mala, steps: 20, step_size: 0.1,": [
+        ("{kind: mala, steps: -2, step_size: 0.1,", "methods.mle.sampler.steps: found -2"),
+    ],
+    "temperature:": [("temperature: 0.0", "methods.adance.temperature: found 0.0, allowed: greater than 0")],
+    "sampler: {kind: mala, steps: 20, step_size: 0.05, truncation: 2.0}": [
+        (
+            "sampler: {kind: langevin, noise_std: 0.0}",
+            "methods.adance: .*a temperature above 0, since the sampler has no noise",
+        ),
+        (
+            "sampler: [{kind: mala}, {kind: mala, steps: 5}]",
+            r"methods.adance.sampler: found \['mala', 'mala'\].*by kind",
+        ),
+    ],
+    "model: noise_mlp": [("model: mlp", "methods.ncsn.model: found 'mlp', allowed: networks with noise levels")],
     "width: 64": [("width: 0", "models.mlp.width: found 0, allowed: greater than or equal to 1")],
-    "model: mlp": [("model: mlpp", "methods.mle.model: found 'mlpp'.*did you mean 'mlp'")],
+    "model: mlp": [
+        ("model: mlpp", "methods.mle.model: found 'mlpp'.*did you mean 'mlp'"),
+        ("model: noise_mlp", "methods.mle.model: found 'noise_mlp', allowed: networks without noise levels"),
+    ],
     "ebmbench/data/two_moons.py": [
         ("/etc/two_moons.py", "datasets.two_moons.source: found '/etc/two_moons.py'"),
         ("../two_moons.py", "datasets.two_moons.source: found '../two_moons.py', allowed: a path inside the project"),
@@ -126,7 +143,7 @@ def test_switching_there_and_back_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_a_users_edit_is_not_dropped_without_being_asked_to(tmp_path: Path) -> None:
-    root = project(tmp_path, "sigma: 0.1", "sigma: 0.3")
+    root = project(tmp_path, "sigma: 0.05", "sigma: 0.3")
     with pytest.raises(UserError, match=r"methods\.dsm\.sigma"):
         suites.use(root, "smoke")
     suites.use(root, "smoke", force=True)
