@@ -15,6 +15,7 @@ paper's ε = 2e-5 multiplies the drift in its code; in the α/2 convention used 
 from typing import Any
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from ebmbench.core import method
@@ -38,7 +39,10 @@ class Settings(method.Settings):
     """`params.yaml: methods.ncsn`."""
 
     model: str = "noise_mlp"
-    sampler: annealed_langevin.Settings = annealed_langevin.Settings()
+    learning_rate: float = Field(1e-2, gt=0)
+    sampler: annealed_langevin.Settings = annealed_langevin.Settings(
+        steps=40, step_size=0.0005, sigma_max=3.0, sigma_min=0.03, levels=5, denoise=True
+    )
 
 
 class Method(method.Method):
