@@ -1,0 +1,54 @@
+"""What a training step costs: passes through the network for each datum, counted by hand.
+
+A chain of k Metropolis-adjusted steps asks k + 1 times for energy and score, two passes each, and one of k Langevin
+steps k times. What stands in the graph of the loss is paid again on the way back: an energy 1 + 1, a score 2 + 2, a
+score with M curvatures twice 2 + 2M, a vector-valued score 1 + 1.
+"""
+
+from typing import Any
+
+import pytest
+import torch
+
+from ebmbench.core.energy import Meter
+from ebmbench.core.registry import load
+from ebmbench.core.streams import draws, stream
+from ebmbench.samplers import langevin, mala
+from tests.conftest import gaussian_facts
+
+BATCH = 8
+MALA: dict[str, Any] = {"sampler": mala.Settings(steps=6, step_size=0.1)}
+LANGEVIN: dict[str, Any] = {"sampler": langevin.Settings(steps=6, step_size=0.1)}
+# Per datum: energies, input gradients, events that the parameter gradient came from, passes.
+CASES: dict[str, tuple[str, dict[str, Any], tuple[int, int, int, int]]] = {
+    "mle": ("mle", MALA, (2, 7, 2, 2 * 7 + 2 * 2)),
+    "mle, langevin": ("mle", LANGEVIN, (2, 6, 2, 2 * 6 + 2 * 2)),
+    "mle, penalty": ("mle", {**MALA, "energy_penalty": 0.1}, (2, 7, 2, 2 * 7 + 2 * 2)),
+    "cd": ("cd", MALA, (2, 7, 2, 2 * 7 + 2 * 2)),
+    "cd, persistent": ("cd", {**MALA, "persistent": True}, (2, 7, 2, 2 * 7 + 2 * 2)),
+    "adance": ("adance", MALA, (4, 7, 2, 2 * 7 + 2 + 2 * 2)),  # the copy's energies have no way back
+    "adance, langevin": ("adance", {**LANGEVIN, "interval": 1}, (4, 6, 2, 2 * 6 + 2 + 2 * 2)),
+    "nce": ("nce", {"ratio": 1}, (2, 0, 2, 4)),
+    "nce, ν = 5": ("nce", {"ratio": 5}, (6, 0, 6, 12)),
+    "dsm": ("dsm", {}, (0, 1, 1, 4)),
+    "ssm": ("ssm", {"projections": 1}, (0, 2, 1, 8)),
+    "ssm, M = 3": ("ssm", {"projections": 3, "variance_reduced": False}, (0, 4, 1, 16)),
+    "ncsn": ("ncsn", {"model": "noise_mlp"}, (0, 1, 1, 4)),
+    "ncsn, score": ("ncsn", {"model": "score_mlp"}, (0, 1, 1, 2)),
+}
+
+
+@pytest.mark.parametrize("case", list(CASES))
+def test_a_step_costs_what_its_formula_asks_for(case: str) -> None:
+    name, section, expected = CASES[case]
+    module, facts = load("methods", name), gaussian_facts(2)
+    settings = module.Settings(**section)
+    models = load("models", settings.model)
+    network = models.Model(models.Settings(width=4), facts).initialise(stream(0, "weights"))
+    method, energy = module.Method(settings, facts).initialise(draws(0, "start"), network), Meter(network)
+    for step in range(1, 3):
+        x = torch.randn(BATCH, 2, generator=stream(0, "x"))
+        energy.backward(method(energy, x, draws(0, step)))
+        found = energy.counts.as_dict()
+        names = ("energy_evaluations", "input_gradients", "parameter_gradients", "passes")
+        assert found == {name: step * BATCH * count for name, count in zip(names, expected, strict=True)}
