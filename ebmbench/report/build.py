@@ -19,6 +19,7 @@ from ebmbench.report.groups import datasets
 from ebmbench.report.markdown import Images, assemble
 from ebmbench.report.provenance import provenance
 from ebmbench.report.results import write_results
+from ebmbench.report.sampled import sampled
 from ebmbench.report.theme import themed
 
 
@@ -28,7 +29,8 @@ def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
     fresh = _empty(out.with_name(f".{out.name}.new"))
     frame = collect(root, params)
     write_results(frame, fresh / "results.csv")
-    text = assemble(frame, params, draw(root, frame, fresh / "figures"), provenance(root))
+    images = draw(root, frame, fresh / "figures")
+    text = assemble(frame, params, images, sampled(root, frame), provenance(root))
     (fresh / "report.md").write_text(text, encoding="utf-8", newline="\n")
     exchange(fresh, out)
     return out

@@ -27,12 +27,13 @@ def failure_table(frame: pd.DataFrame) -> str:
 def missing_table(frame: pd.DataFrame) -> str:
     """Values that good runs could not give, by reason; empty if there are none."""
     gaps = frame[(frame["status"] == "ok") & (frame["metric"] != "") & frame["value"].isna()]
-    rows = []
+    found: dict[tuple[str, str, str], list[str]] = {}
     for (metric, reason), part in gaps.groupby(["metric", "reason"], sort=False):
         methods = ", ".join(dict.fromkeys(title(name) for name in _names(part)))
         sets = ", ".join(f"`{name}`" for name in dict.fromkeys(part["dataset"]))
-        rows.append([f"`{metric}`", methods, sets, str(reason) or "no reason given"])
-    return markdown_table(["metric", "methods", "datasets", "reason"], rows, left=4) if rows else ""
+        found.setdefault((methods, sets, str(reason) or "no reason given"), []).append(f"`{metric}`")
+    rows = [[", ".join(metrics), *rest] for rest, metrics in found.items()]
+    return markdown_table(["metrics", "methods", "datasets", "reason"], rows, left=4) if rows else ""
 
 
 def tally(frame: pd.DataFrame) -> dict[str, int]:

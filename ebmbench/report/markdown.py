@@ -5,12 +5,15 @@ from typing import Any
 
 import pandas as pd
 
-from ebmbench.report.catalogue import method_lines, metric_lines, papers
+from ebmbench.report.catalogue import method_lines, method_names, metric_lines, papers
 from ebmbench.report.costs import cost_table
 from ebmbench.report.failures import failure_table, missing_table
 from ebmbench.report.figures.image import Image
+from ebmbench.report.glance import glance
 from ebmbench.report.groups import datasets, metrics
+from ebmbench.report.notes import notes
 from ebmbench.report.prose import TOGETHER, abstract, statistic
+from ebmbench.report.sampled import Sampled
 from ebmbench.report.tables import full_table, main_table, markdown_table
 
 NO_MAPS = "No maps: nothing two-dimensional has been evaluated."
@@ -32,11 +35,14 @@ class Images:
     cost: list[Image] = field(default_factory=list)
 
 
-def assemble(frame: pd.DataFrame, params: dict[str, Any], images: Images, facts: dict[str, str]) -> str:
+def assemble(
+    frame: pd.DataFrame, params: dict[str, Any], images: Images, samplers: Sampled, facts: dict[str, str]
+) -> str:
     """The whole report."""
     sections = {
+        "At a glance": glance(frame),
         "Main table": main_table(frame),
-        "How to read it": _reading(frame, params),
+        "How to read it": _reading(frame, params, samplers),
         "Densities": _gallery(images.densities, NO_MAPS),
         "Samples": _gallery(images.samples, NO_MAPS),
         "Training health": _gallery(images.health, "No histories yet."),
@@ -52,8 +58,8 @@ def assemble(frame: pd.DataFrame, params: dict[str, Any], images: Images, facts:
     return "\n\n".join([title, *(f"## {name}\n\n{text}" for name, text in sections.items())]) + "\n"
 
 
-def _reading(frame: pd.DataFrame, params: dict[str, Any]) -> str:
-    parts = [statistic(params), TOGETHER]
+def _reading(frame: pd.DataFrame, params: dict[str, Any], samplers: Sampled) -> str:
+    parts = [statistic(params), TOGETHER, notes(method_names(frame), samplers)]
     for kind, lines in (("Metrics", metric_lines(frame, metrics(frame))), ("Methods", method_lines(frame))):
         parts += [f"{kind}:\n\n" + "\n".join(lines)] if lines else []
     return "\n\n".join(parts)

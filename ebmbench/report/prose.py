@@ -18,8 +18,8 @@ STATISTIC = (
     "compared seed by seed, and they tie unless the 95 % t interval of the paired difference (of logarithms, "
     "where all values are positive) lies wholly on the worse side. Nobody counts as better than the oracle. A "
     "method takes part only if each of its runs gave a value, for a mean over survivors flatters whoever "
-    "diverged. With few seeds the intervals are wide and ties are many: a tie says that these runs cannot "
-    "tell two methods apart, not that they are equal."
+    "diverged; (4/5) says that four of five runs gave one. With few seeds the intervals are wide and ties are many: "
+    "a tie says that these runs cannot tell two methods apart, not that they are equal."
 )
 ONE_SEED = (
     "There is only one seed: entries are single values without an interval, no difference can be told from "

@@ -36,6 +36,11 @@ class Summary:
         return float(np.mean(list(self.values.values()))) if self.values else None
 
     @property
+    def median(self) -> float | None:
+        """The median over seeds."""
+        return float(np.median(list(self.values.values()))) if self.values else None
+
+    @property
     def half(self) -> float | None:
         """Half the width of the interval of the mean."""
         return half_width(list(self.values.values()))

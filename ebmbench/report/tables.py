@@ -1,6 +1,7 @@
 """Markdown tables of results: the main table, and everything about one dataset.
 
-Methods that tie with the best are bold (see `statistics`). Baselines stand first, in italics, and do not
+Methods that tie with the best are bold (see `statistics`). A number of fewer values than runs says so, `0.12 (4/5)`,
+or whoever diverged would look good for it. Baselines stand first, in italics, and do not
 compete: the oracle is the floor of each metric, the Gaussian a reference.
 """
 
@@ -49,6 +50,11 @@ def title(name: str) -> str:
     return f"*{name.lstrip('_')}*" if is_baseline(name) else name
 
 
+def share(one: Summary) -> str:
+    """How many runs gave a value, if not all did: nothing may hide behind a mean or median of the others."""
+    return "" if one.complete else f" ({len(one.values)}/{one.runs})"
+
+
 def best_of(frame: pd.DataFrame, dataset: str, metric: str) -> set[str]:
     """The methods that are best or tie with the best on a dataset."""
     return leaders(_competitors(_summaries(frame, dataset, metric)))
@@ -62,7 +68,7 @@ def _column(frame: pd.DataFrame, metric: str) -> dict[tuple[str, str], str]:
     for dataset, part in found.items():
         bold = leaders(_competitors(part))
         for name, one in part.items():
-            text = spread(one.mean, one.half, places)
+            text = spread(one.mean, one.half, places) + (share(one) if one.values else "")
             texts[dataset, name] = f"**{text}**" if name in bold else text
     return texts
 

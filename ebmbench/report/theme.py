@@ -1,9 +1,11 @@
-"""One visual language for all figures: white ground, quiet axes, a colour for each method that never changes.
+"""One visual language for all figures: white ground, quiet axes, a colour and a marker for each method that
+never change.
 
-A method's colour is a hash of its name, so adding a method recolours no other. The palette is Paul Tol's
-*muted* scheme (safe for the colour-blind, of different lightness, so that it survives a grey printer),
-widened by some of his *vibrant* colours. Densities use seaborn's `mako`, which is perceptually uniform,
-reversed so that no mass is white.
+Both follow from a hash of the method's name, so adding a method recolours no other. The colours are mostly Paul
+Tol's; those of the benchmark's seven methods are told apart by the colour-blind (16 or more units of CIELAB in
+Machado's simulations, a test computes them) and by their lightness on a grey printer. Where several methods share
+a panel, the marker says it once more. Densities use seaborn's `mako`, which is perceptually uniform, reversed so
+that no mass is white.
 
 Figures are byte-identical for the same data: SVG identifiers have a fixed salt, text is drawn as paths, and
 no date or program name is written.
@@ -26,35 +28,33 @@ from PIL import Image
 
 from ebmbench.report.groups import is_baseline
 
-# Tol's muted colours (cyan from the vibrant ones: the muted cyan is too pale for points), then vibrant ones.
 PALETTE = (
     "#332288",
     "#CC6677",
     "#44AA99",
     "#999933",
-    "#AA4499",
-    "#33BBEE",
-    "#117733",
-    "#882255",
+    "#DDAA33",
+    "#006CD1",
+    "#225522",
+    "#000000",
     "#EE7733",
-    "#0077BB",
+    "#882255",
     "#CC3311",
     "#665500",
 )
-# The first salt that gives the seven methods of the benchmark different muted colours, and mle, nce and dsm
-# the three most distant of them.
+MARKERS = ("o", "s", "^", ">", "D", "P", "X", "v", "<", "p", "h", "8")
+# A salt that gives the seven methods of the benchmark different places in the palette.
 SALT = 34518
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "8")
 INK, FAINT, EMPTY = "#333333", "#B0B0B0", "#F2F2F2"
 WIDTH = 10.0  # inches; shown at the width of a page on GitHub
 DOTS = 120  # per inch, in PNG
 MARGIN = 0.08  # inches around a figure
-LARGEST = 290_000  # bytes of a PNG; a larger one makes do with 256 colours, about half the size
+LARGEST = 290_000  # bytes of a PNG; a larger one makes do with 256 colours (about half the size) or fewer
 STYLE = {
     "axes.edgecolor": "#888888",
     "axes.labelcolor": INK,
     "axes.linewidth": 0.6,
-    "axes.titlesize": 9,
+    "axes.titlesize": 10,
     "axes.labelsize": 9,
     "figure.facecolor": "white",
     "font.family": "DejaVu Sans",  # ships with matplotlib: the same glyphs everywhere
@@ -78,7 +78,12 @@ def colour(name: str) -> str:
     method = name.split(" ")[0]
     if is_baseline(method):
         return FAINT if method == "oracle" else "#777777"
-    return PALETTE[int(hashlib.sha256(f"{SALT}:{method}".encode()).hexdigest(), 16) % len(PALETTE)]
+    return PALETTE[_place(method)]
+
+
+def marker(name: str) -> str:
+    """The marker of a method, where colour alone would not do."""
+    return MARKERS[_place(name.split(" ")[0])]
 
 
 def density_colours() -> Colormap:
@@ -114,9 +119,14 @@ def save(figure: Figure, file: Path) -> Path:
     figure.savefig(drawn, dpi=DOTS, format="png", bbox_inches="tight", pad_inches=MARGIN)
     image = Image.open(drawn).convert("RGB")
     image.save(file, optimize=True)
-    if file.stat().st_size > LARGEST:
-        image.quantize(256, kmeans=1, dither=Image.Dither.NONE).save(file, optimize=True)
+    for colours in (256, 128, 64, 32):
+        if file.stat().st_size > LARGEST:
+            image.quantize(colours, kmeans=1, dither=Image.Dither.NONE).save(file, optimize=True)
     return file
+
+
+def _place(method: str) -> int:
+    return int(hashlib.sha256(f"{SALT}:{method}".encode()).hexdigest(), 16) % len(PALETTE)
 
 
 def _plain(value: float, place: int) -> str:

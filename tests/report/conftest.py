@@ -1,47 +1,19 @@
-"""A small suite on disk, as the stages would write it, with every kind of misfortune in it.
+"""A small suite on disk with every kind of misfortune in it (see `suite`), and its report."""
 
-Two datasets, two methods, three seeds and the baselines. `adance` is swept over its interval; on `two_moons`
-one seed of `mle` diverged and the whole cell of `adance` failed. All numbers are fixed, so that a golden file
-can hold the report.
-"""
-
-import csv
-import json
-import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from ebmbench.core import registry
 from ebmbench.report.build import build
+from tests.report.suite import METRICS, SEEDS, write_suite
 
-SEEDS = (0, 1, 2)
-COLUMNS = ["suite", "dataset", "method", "settings", "seed", "label", "digest", "status", "reason"]
-COLUMNS += ["metric", "value", "error", "n", "direction", "protocol"]
-METRICS = {
-    "kl": "lower",
-    "fisher": "lower",
-    "off_support": "lower",
-    "mode_density": "lower",
-    "mode_sampler": "lower",
-    "oracle_gap": "lower",
-    "log_likelihood": "higher",
-}
-COSTS = {"energy_evaluations": 4000, "input_gradients": 8000, "parameter_gradients": 2000, "passes": 20000}
-# The level of KL of each method; the other metrics follow from it by a factor.
-LEVELS = {
-    "oracle": 0.0002,
-    "gaussian": 1.3,
-    "mle": 0.04,
-    "adance interval=5": 0.042,
-    "adance interval=10": 0.31,
-}
-WIGGLE = {"oracle": (0, 0, 0), "gaussian": (0, 0, 0), "mle": (0.1, -0.1, 0.02)}
+Params = dict[str, Any]
+
 ENTRIES = {
-    "methods": {"mle": "Maximum likelihood", "adance": "Self-adapting NCE"},
+    "methods": {"mle": "Maximum likelihood", "adance": "Self-adapting NCE", "ncsn": "Score matching at many levels"},
     "baselines": {"oracle": "Held-out data", "gaussian": "Moments only"},
     "data": {"eight_gaussians": "Eight modes", "two_moons": "Two arcs"},
     "metrics": {
@@ -75,10 +47,10 @@ def params() -> dict[str, Any]:
         "suite": "tiny",
         "seeds": list(SEEDS),
         "datasets": ["eight_gaussians", "two_moons"],
-        "methods": ["mle", "adance"],
+        "methods": ["mle", "adance", "ncsn"],
         "metrics": list(METRICS),
     }
-    return {"benchmark": benchmark, "methods": {"mle": {}, "adance": {"interval": [5, 10]}}}
+    return {"benchmark": benchmark, "methods": {"mle": {}, "adance": {"interval": [5, 10]}, "ncsn": {}}}
 
 
 @pytest.fixture
@@ -91,123 +63,3 @@ def root(tmp_path: Path) -> Path:
 def report(tmp_path_factory: pytest.TempPathFactory, params: dict[str, Any]) -> Path:
     """The report of the suite, to read."""
     return build(write_suite(tmp_path_factory.mktemp("project")), params)
-
-
-def write_suite(root: Path) -> Path:
-    runs = root / "runs" / "tiny"
-    for dataset in ("eight_gaussians", "two_moons"):
-        write_json(root / "data" / dataset / "facts.json", {"name": dataset})
-        write_cell(runs / dataset / "_baselines", dataset, "", ["oracle", "gaussian"])
-        write_cell(runs / dataset / "mle", dataset, "mle", ["mle"])
-    write_cell(
-        runs / "eight_gaussians" / "adance",
-        "eight_gaussians",
-        "adance",
-        ["adance interval=10", "adance interval=5"],
-    )
-    note = {"stage": "train@two_moons-adance", "reason": "out of memory | at step 7"}
-    write_json(root / "work" / "failures" / "train_two_moons-adance.json", note)
-    return root
-
-
-def write_cell(folder: Path, dataset: str, method: str, variants: list[str]) -> None:
-    """One cell: statuses, metrics, rows, history, maps and costs."""
-    runs = [_run(dataset, variant, seed) for variant in variants for seed in SEEDS]
-    write_json(folder / "metrics.json", {run["label"]: _metrics(run) for run in runs})
-    with (folder / "rows.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS)
-        writer.writeheader()
-        writer.writerows(row for run in runs for row in _rows(run))
-    cost = {run["label"]: {"seconds": 2.0 + run["seed"], "peak_memory_mb": 150.0 + run["seed"]} for run in runs}
-    _write_maps(folder / "density.npz", dataset, runs)
-    if not method:
-        write_json(folder / "cost.json", cost)
-        return
-    for stage in ("train", "sample", "evaluate"):
-        write_json(folder / "cost" / f"{stage}.json", cost)
-    (folder / "sample").mkdir()
-    for run in runs:
-        keys = ("status", "reason", "step", "digest", "seed", "label")
-        write_json(folder / "train" / run["label"] / "status.json", {key: run[key] for key in keys})
-    _write_history(folder / "history.csv", runs)
-
-
-def write_json(file: Path, content: dict[str, Any]) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(content), encoding="utf-8")
-
-
-def _run(dataset: str, variant: str, seed: int) -> dict[str, Any]:
-    method, _, settings = variant.partition(" ")
-    diverged = (dataset, variant, seed) == ("two_moons", "mle", 1)
-    head = method if method in ("oracle", "gaussian") else settings
-    return {
-        "dataset": dataset,
-        "method": method,
-        "settings": settings,
-        "seed": seed,
-        "label": f"{head}/seed={seed}" if head else f"seed={seed}",
-        "digest": f"{len(dataset):x}{len(variant):x}{seed}0e1",
-        "status": "diverged" if diverged else "ok",
-        "reason": "diverged at step 120: loss is nan" if diverged else None,
-        "step": 120 if diverged else 500,
-        "kl": LEVELS[variant] * (1 + WIGGLE.get(variant, (-0.08, 0.11, 0.05))[seed]) * (3 - len(dataset) / 9),
-    }
-
-
-def _metrics(run: dict[str, Any]) -> dict[str, Any]:
-    values = {row["metric"]: None if row["value"] == "" else float(row["value"]) for row in _rows(run)}
-    return {"digest": run["digest"], "status": run["status"], **values}
-
-
-def _rows(run: dict[str, Any]) -> list[dict[str, Any]]:
-    values = {name: run["kl"] * 0.7**place for place, name in enumerate(METRICS)}
-    values["log_likelihood"] = -1.5 - run["kl"]
-    trained = COSTS if run["method"] not in ("oracle", "gaussian") else {}
-    rows = []
-    for name, value in {**values, **trained}.items():
-        lost = run["status"] != "ok" or (run["method"] == "gaussian" and name == "mode_sampler")
-        row = {key: run[key] for key in ("dataset", "method", "settings", "seed", "label", "digest", "status")}
-        why = run["reason"] or ("no sampler" if lost else "")
-        shared = {
-            "suite": "tiny",
-            "metric": name,
-            "error": "",
-            "n": 1000,
-            "direction": METRICS.get(name, "lower"),
-        }
-        rows.append(row | shared | {"value": "" if lost else repr(value), "reason": why, "protocol": "grid of 61²"})
-    return rows
-
-
-def _write_history(file: Path, runs: list[dict[str, Any]]) -> None:
-    with file.open("w", newline="", encoding="utf-8") as opened:
-        writer = csv.writer(opened)
-        writer.writerow(["label", "step", "passes", "loss", "gradient_norm", "learning_rate", "energy_gap"])
-        for run in runs:
-            for step in range(0, run["step"], 5):
-                noise = 0.1 * math.sin(step * (run["seed"] + 1.7))
-                loss = math.exp(-step / 100) + noise
-                last = run["status"] == "diverged" and step + 5 >= run["step"]
-                writer.writerow([run["label"], step, step * 40, "nan" if last else loss, 1 + noise, 1e-3, -loss])
-
-
-def _write_maps(file: Path, dataset: str, runs: list[dict[str, Any]]) -> None:
-    x = np.linspace(-3.5, 3.5, 61)
-    angles = np.arange(8) * math.pi / 4 if dataset == "eight_gaussians" else np.linspace(0, math.pi, 30)
-    centres = 2 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    truth = _mixture(x, centres, 0.3)
-    arrays = {"x": x, "y": x, "truth": truth}
-    for run in runs:
-        generator = np.random.default_rng(run["seed"])
-        width = 0.3 + (1.2 if run["method"] == "gaussian" else min(0.3, run["kl"]))
-        arrays[f"model:{run['label']}"] = _mixture(x, centres, width)
-        chosen = centres[generator.integers(len(centres), size=300)]
-        arrays[f"samples:{run['label']}"] = chosen + width * generator.normal(size=(300, 2))
-    np.savez(file, **arrays)
-
-
-def _mixture(x: Any, centres: Any, width: float) -> Any:
-    grid = np.stack(np.meshgrid(x, x), axis=-1)
-    squares = ((grid[:, :, None, :] - centres) ** 2).sum(axis=-1)
-    return np.exp(-squares / (2 * width**2)).mean(axis=-1) / (2 * math.pi * width**2)

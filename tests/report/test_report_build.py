@@ -94,13 +94,14 @@ def test_an_empty_runs_folder_gives_a_report_that_says_so(tmp_path: Path, params
 def test_one_seed_gives_no_interval_and_no_bold(root: Path, params: Params) -> None:
     single = deepcopy(params)
     single["benchmark"]["seeds"] = [0]
-    for method in ("mle", "adance", "_baselines"):
+    for method in ("mle", "adance", "ncsn", "_baselines"):
         _keep_one_seed(root / "runs/tiny/eight_gaussians" / method)
     single["benchmark"]["datasets"] = ["eight_gaussians"]
     text = text_of(build(root, single))
-    table = text.split("## Main table")[1].split("##")[0]
+    first, table = text.split("## At a glance")[1].split("## How to read it")[0].split("## Main table")
     assert "There is only one seed" in text
-    assert not [mark for mark in ("±", "**") if mark in table]
+    assert not [mark for mark in ("±", "**") if mark in table + first]
+    assert "of the only seed" in first
     assert "1/1 ok" in table
 
 

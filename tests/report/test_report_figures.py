@@ -1,6 +1,6 @@
 """What figures promise: fixed colours, the median run, one window for all maps."""
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +10,32 @@ import pytest
 from matplotlib import rcParams
 from matplotlib.colors import to_rgb
 
+from ebmbench.report.build import draw
+from ebmbench.report.figures.health import spans_decades, telling
 from ebmbench.report.figures.maps import Panel, limits, median_run, panels
 from ebmbench.report.frame import collect
-from ebmbench.report.theme import PALETTE, colour, density_colours, themed
+from ebmbench.report.theme import PALETTE, colour, density_colours, marker, themed
+from tests.report.suite import write_cell, write_json
 
 SEVEN = ("mle", "cd", "nce", "adance", "dsm", "ssm", "ncsn")
+# What eyes without one kind of cones make of linear RGB: Machado et al. (2009), severity 1.
+EYES = {
+    "all cones": [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+    "no long": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+    "no middle": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+    "no short": [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
+}
+
+
+def cielab(shade: str, eye: str) -> Any:
+    """A colour in CIELAB, as such an eye sees it."""
+    encoded = np.array(to_rgb(shade))
+    linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+    seen = np.clip(np.array(EYES[eye]) @ linear, 0, 1)
+    white = np.array([0.9505, 1.0, 1.089])
+    xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ seen / white
+    x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
 def lightness(shade: Any) -> float:
@@ -30,6 +51,18 @@ def runs(*values: float) -> pd.DataFrame:
 def test_the_seven_methods_have_seven_colours_that_never_change() -> None:
     assert len({colour(name) for name in SEVEN}) == len(SEVEN)
     assert [colour(name) for name in ("dsm", "nce", "mle")] == list(PALETTE[:3])
+
+
+@pytest.mark.parametrize("eye", EYES)
+def test_the_seven_colours_differ_for_every_eye(eye: str) -> None:
+    seen = [cielab(colour(name), eye) for name in SEVEN]
+    assert min(float(np.linalg.norm(one - other)) for one, other in combinations(seen, 2)) > 15
+
+
+def test_the_seven_methods_differ_in_grey_and_in_marker() -> None:
+    greys = sorted(cielab(colour(name), "all cones")[0] for name in SEVEN)
+    assert min(high - low for low, high in pairwise(greys)) > 7
+    assert len({marker(name) for name in SEVEN}) == len(SEVEN)
 
 
 def test_a_swept_method_keeps_its_colour_and_baselines_are_grey() -> None:
@@ -63,7 +96,7 @@ def test_without_kl_the_first_good_run_is_shown_and_none_without_good_runs() -> 
 
 def test_a_failed_cell_has_a_panel_that_says_so(root: Path, params: dict[str, Any]) -> None:
     found = panels(root, collect(root, params), "two_moons")
-    assert [(one.name, one.note) for one in found if one.density is None] == [("adance", "failed")]
+    assert [(one.name, one.note) for one in found if one.samples is None] == [("adance", "failed")]
 
 
 def test_the_window_is_a_square_around_the_support_inside_all_grids() -> None:
@@ -75,3 +108,41 @@ def test_the_window_is_a_square_around_the_support_inside_all_grids() -> None:
     assert 2.6 < right < 4.0
     near = np.linspace(-3.0, 3.0, 61)
     assert limits([wide, Panel("b", "", "", {"x": near, "y": near})])[0] == (-3.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        (["chain_gradient_norm", "chain_acceptance"], ["chain_acceptance"]),
+        (["chain_acceptance", "max_abs_log_g"], ["max_abs_log_g"]),
+        (["c"], ["c"]),
+        (["energy_gap", "other"], ["energy_gap"]),
+        ([], []),
+    ],
+)
+def test_the_third_panel_is_the_most_telling_diagnostic(columns: list[str], expected: list[str]) -> None:
+    history = pd.DataFrame({name: [1.0, 2.0] for name in ("label", "step", "passes", "loss", *columns)})
+    assert telling(history) == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [([0.01, 5.0], True), ([0.0, 0.01, 5.0], True), ([1.0, 5.0], False), ([-1.0, 0.01, 5.0], False), ([0.0], False)],
+)
+def test_decades_are_shown_on_a_logarithmic_scale(values: list[float], expected: bool) -> None:
+    assert spans_decades(np.array(values)) == expected
+
+
+def test_seven_methods_and_five_seeds_give_images_of_a_bearable_size(tmp_path: Path, params: dict[str, Any]) -> None:
+    cells = tmp_path / "runs/tiny/eight_gaussians"
+    write_json(tmp_path / "data/eight_gaussians/facts.json", {})
+    write_cell(cells / "_baselines", "eight_gaussians", "", ["oracle", "gaussian"], (0, 1, 2, 3, 4))
+    for name in SEVEN:
+        write_cell(cells / name, "eight_gaussians", name, [name], (0, 1, 2, 3, 4))
+    plan = {"benchmark": params["benchmark"] | {"datasets": ["eight_gaussians"], "methods": list(SEVEN)}}
+    images = draw(tmp_path, collect(tmp_path, plan), tmp_path / "figures")
+    assert all(name in images.samples[0].alt for name in SEVEN)
+    assert "ncsn: seed 0, no density" in images.densities[0].alt
+    sizes = {file.name: file.stat().st_size for file in (tmp_path / "figures").iterdir()}
+    assert len(sizes) == 4
+    assert max(sizes.values()) < 300_000

@@ -32,8 +32,8 @@ def test_rows_come_in_the_order_of_the_suite_with_baselines_first(root: Path, pa
     keys = frame[["dataset", "method", "settings"]].drop_duplicates().itertuples(index=False, name=None)
     swept = [("eight_gaussians", "adance", "interval=5"), ("eight_gaussians", "adance", "interval=10")]
     plain = [(name, "") for name in ("oracle", "gaussian", "mle")]
-    expected = [("eight_gaussians", *one) for one in plain] + swept
-    expected += [("two_moons", *one) for one in plain] + [("two_moons", "adance", "")]
+    expected = [("eight_gaussians", *one) for one in plain] + swept + [("eight_gaussians", "ncsn", "")]
+    expected += [("two_moons", *one) for one in plain] + [("two_moons", "adance", ""), ("two_moons", "ncsn", "")]
     assert list(keys) == expected
 
 

@@ -1,45 +1,23 @@
 """Every number that a table prints is recomputed here from `results.csv`, by other means."""
 
-import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
+from ebmbench.report.glance import FRACTION
 from ebmbench.report.groups import COSTS, MAIN
 from ebmbench.report.numbers import count, decimals, number, spread
 from ebmbench.report.results import load_results
 from ebmbench.report.tables import best_of, main_table, markdown_table
-
-Table = list[list[str]]
-
-
-def tables(report: Path) -> list[Table]:
-    """The tables of the report as cells, without the rule below the header."""
-    found: list[Table] = [[]]
-    for line in (report / "report.md").read_text(encoding="utf-8").splitlines():
-        if line.startswith("| :---"):
-            continue
-        if line.startswith("|"):
-            found[-1].append([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
-        elif found[-1]:
-            found.append([])
-    return [table for table in found if table]
-
-
-def parse(text: str) -> tuple[float, float]:
-    """A printed number and how far rounding may have moved it."""
-    plain = text.strip("*").replace("−", "-").replace("\u202f", "")
-    mantissa, _, exponent = plain.partition("e")
-    unit = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
-    return float(plain), 0.5 * unit * (1 + 1e-9)
+from tests.report.printed import parse, rows_of, table_of, tables, values_of
 
 
 def expect(text: str, values: list[float]) -> None:
     """Assert that `text` prints the mean and the half width of these values."""
+    text = FRACTION.sub("", text.strip("*")).strip()
     if not values:
         assert text == "–"
         return
@@ -50,21 +28,10 @@ def expect(text: str, values: list[float]) -> None:
     assert not half or half[0][0] == pytest.approx(float(expected), abs=half[0][1])
 
 
-def rows_of(results: pd.DataFrame, dataset: str, name: str) -> pd.DataFrame:
-    method, _, settings = name.strip("*").partition(" ")
-    chosen = (results["dataset"] == dataset) & (results["method"] == method) & (results["settings"] == settings)
-    return results[chosen]
-
-
-def values_of(rows: pd.DataFrame, metric: str) -> list[float]:
-    chosen = rows.loc[(rows["metric"] == metric) & (rows["status"] == "ok"), "value"].dropna()
-    return [float(value) for value in chosen]
-
-
 def test_every_number_of_the_main_table_is_in_the_results(report: Path) -> None:
-    results, (header, *rows) = load_results(report), tables(report)[0]
+    results, (header, *rows) = load_results(report), table_of(report, "dataset", "method", "KL ↓")
     assert header[2:5] == ["KL ↓", "Fisher ↓", "off-support ↓"]
-    assert len(rows) == 9
+    assert len(rows) == 11
     dataset = ""
     for row in rows:
         dataset = row[0].strip("`") or dataset
@@ -108,15 +75,16 @@ def test_every_number_of_the_cost_table_is_in_the_results(report: Path) -> None:
 
 
 def test_ties_with_the_best_are_bold_and_baselines_never(report: Path) -> None:
-    _, *rows = tables(report)[0]
+    _, *rows = table_of(report, "dataset", "method", "KL ↓")
     bold = {(place, row[1]) for place, row in enumerate(rows) if row[2].startswith("**")}
     assert bold == {(2, "mle"), (3, "adance interval=5")}
     assert [row[1] for row in rows[:2]] == ["*oracle*", "*gaussian*"]
 
 
 def test_runs_that_did_not_end_well_are_counted_in_the_main_table(report: Path) -> None:
-    _, *rows = tables(report)[0]
-    assert [row[-1] for row in rows[-2:]] == ["1 of 3 diverged", "failed"]
+    _, *rows = table_of(report, "dataset", "method", "KL ↓")
+    assert rows[-3][2].endswith(" (2/3)")
+    assert [row[-1] for row in rows[-3:]] == ["1 of 3 diverged", "failed", "3/3 ok"]
 
 
 def test_a_clear_loss_is_not_bold_and_a_clear_win_stands_alone(report: Path) -> None:
@@ -177,4 +145,4 @@ def test_a_bar_inside_a_cell_does_not_end_it() -> None:
 def test_a_report_of_other_numbers_fails_these_checks(report: Path) -> None:
     wrong: Any = [0.5, 0.6, 0.7]
     with pytest.raises(AssertionError):
-        expect(tables(report)[0][3][2], wrong)
+        expect(table_of(report, "dataset", "method", "KL ↓")[3][2], wrong)

@@ -16,6 +16,7 @@ from ebmbench.report.figures.image import Image
 from ebmbench.report.figures.maps import (
     ACROSS,
     Panel,
+    empty_panel,
     frame_panel,
     grid,
     limits,
@@ -23,7 +24,7 @@ from ebmbench.report.figures.maps import (
     panels,
     truth_of,
 )
-from ebmbench.report.theme import EMPTY, density_colours, save
+from ebmbench.report.theme import density_colours, save
 
 
 def densities(root: Path, frame: pd.DataFrame, dataset: str, folder: Path) -> Image | None:
@@ -60,9 +61,9 @@ def _top(found: list[Panel], truth: Panel | None) -> float:
 
 
 def _draw(axis: Axes, panel: Panel, norm: PowerNorm) -> None:
-    """The map of a panel, or a grey ground if there is none."""
+    """The map of a panel, or a grey ground that says that there is none."""
     if panel.density is None:
-        axis.set_facecolor(EMPTY)
+        empty_panel(axis, "no density")
         return
     x, y = panel.arrays["x"], panel.arrays["y"]
     extent = (float(x[0]), float(x[-1]), float(y[0]), float(y[-1]))
@@ -71,11 +72,12 @@ def _draw(axis: Axes, panel: Panel, norm: PowerNorm) -> None:
 
 
 def _image(dataset: str, found: list[Panel], truth: Panel | None) -> Image:
-    shown = "; ".join(f"{one.name}: {one.note}" for one in found)
+    shown = "; ".join(f"{one.name}: {one.note}{'' if one.density is not None else ', no density'}" for one in found)
     beside = "the true density and " if truth is not None else ""
     edge = " The grey line is the edge of the data's support." if truth is not None else ""
+    unscored = " A method without a KL shows its first good run." if any(one.unscored for one in found) else ""
     return Image(
         f"figures/density-{dataset}.png",
         f"Maps of {beside}the learned densities on {dataset}. {shown}",
-        f"`{dataset}`: {beside}the density of each method's median run by KL, on one scale of colours.{edge}",
+        f"`{dataset}`: {beside}the density of each method's median run by KL, on one scale of colours.{edge}{unscored}",
     )

@@ -1,11 +1,12 @@
 """Training health: loss, gradient norm and the method's own diagnostic against the passes spent, a line for
 each seed.
 
-Losses of different methods mean different things, so each method has its own row and scale. A run that
-diverged ends in a cross. A long history is thinned to every k-th row: the lines show tendencies,
-`history.csv` has all the values.
+Losses of different methods mean different things, so each method has its own row and scale, logarithmic where
+positive values span decades. A run that diverged ends in a cross. A long history is thinned to every k-th row: the
+lines show tendencies, `history.csv` has all the values.
 """
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,15 @@ from ebmbench.report.groups import is_baseline, variants
 from ebmbench.report.theme import INK, WIDTH, colour, plain_ticks, save
 
 COMMON = ("label", "step", "passes", "loss", "gradient_norm", "learning_rate")
-POINTS = 150
+# The third panel shows the first of these that a method writes, or else the first column of its own: how far a
+# model is from its noise, a learned constant, how many proposals of the chains were accepted.
+TELLING = ("max_abs_log_g", "c", "chain_acceptance")
+NAMES = {"max_abs_log_g": "max |log g|", "c": "c (log Z)"}
+POINTS = 300  # of all lines of a panel: seven methods with five seeds stay below 300 kB
+FEW = 150  # values, of which none is set aside as an outlier
+DECADES = 100.0  # a larger ratio of the bulk's ends is shown on a logarithmic scale
+# Inches: fixed, so that the rows of all methods are alike and an empty last panel leaves no gap in its column.
+LEFT, RIGHT, TOP, BOTTOM, ROW, GAP, ASIDE = 0.8, 0.12, 0.3, 0.5, 1.1, 0.36, 0.8
 
 
 def health(root: Path, frame: pd.DataFrame, dataset: str, folder: Path) -> Image | None:
@@ -29,18 +38,29 @@ def health(root: Path, frame: pd.DataFrame, dataset: str, folder: Path) -> Image
     if not found:
         return None
     ended = _diverged(frame, dataset)
-    figure = Figure(figsize=(WIDTH, 1.55 * len(found) + 0.3), layout="constrained")
-    axes = figure.subplots(len(found), 3, squeeze=False, sharex=True)
+    figure, axes = _panels(len(found))
     for row, (name, history) in zip(axes, found.items(), strict=True):
         _row(list(row), name, history, ended)
     for column in axes.T:
         _label_passes([axis for axis in column if axis.axison])
+    figure.align_ylabels(axes)
     save(figure, folder / f"health-{dataset}.svg")
     return Image(
         f"figures/health-{dataset}.svg",
         f"Loss, gradient norm and own diagnostic of {', '.join(found)} on {dataset} against network passes",
-        f"`{dataset}`: a thin line for each seed; a cross marks where a run diverged.",
+        f"`{dataset}`: a thin line for each seed; a cross marks where a run diverged. On the right what the method "
+        "says of itself, if it does.",
     )
+
+
+def _panels(rows: int) -> tuple[Figure, np.ndarray]:
+    """Three panels a row, on one axis of passes."""
+    height = TOP + rows * ROW + (rows - 1) * GAP + BOTTOM
+    panel = (WIDTH - LEFT - RIGHT - 2 * ASIDE) / 3
+    edges = {"left": LEFT / WIDTH, "right": 1 - RIGHT / WIDTH, "top": 1 - TOP / height, "bottom": BOTTOM / height}
+    figure = Figure(figsize=(WIDTH, height))
+    space = edges | {"hspace": GAP / ROW, "wspace": ASIDE / panel}
+    return figure, figure.subplots(rows, 3, squeeze=False, sharex=True, gridspec_kw=space)
 
 
 def _label_passes(column: list[Axes]) -> None:
@@ -53,41 +73,58 @@ def _label_passes(column: list[Axes]) -> None:
 
 
 def _row(axes: list[Axes], name: str, history: pd.DataFrame, ended: set[tuple[str, str]]) -> None:
-    """The three panels of one method; the third is its first own column, if it has any."""
-    own = [column for column in history.columns if column not in COMMON and history[column].notna().any()]
-    shown = ["loss", "gradient_norm", *own[:1]]
+    """The three panels of one method; the third is its most telling own column, if it has any."""
+    own = telling(history)
+    shown = ["loss", "gradient_norm", *own]
     for axis, column in zip(axes, shown, strict=False):
         if column not in history:  # nothing but the first rows of runs that diverged at once
             continue
         _scale(axis, history[column], log=column.endswith("gradient_norm"))
+        stride = math.ceil(len(history) / POINTS)
         for label, run in history.groupby("label", sort=False):
-            _line(axis, run, column, name, (name.split(" ")[0], str(label)) in ended)
-        axis.set_ylabel(column.replace("_", " "))
+            _line(axis, run.iloc[::stride], column, name)
+            if (name.split(" ")[0], str(label)) in ended:
+                _cross(axis, run, column)
+        axis.set_ylabel(NAMES.get(column, column.replace("_", " ")))
     if not own:
         axes[2].set_axis_off()
     axes[0].set_title(name, loc="left", fontweight="bold", color=INK)
 
 
-def _line(axis: Axes, run: pd.DataFrame, column: str, name: str, diverged: bool) -> None:
-    run = run[np.isfinite(run[column])]
-    if not len(run):
-        return
-    thin = run.iloc[:: max(1, len(run) // POINTS)]
-    axis.plot(thin["passes"], thin[column], color=colour(name), linewidth=0.7, alpha=0.8)
-    if diverged:
+def telling(history: pd.DataFrame) -> list[str]:
+    """The one column that says most of how the method fares; none if it writes nothing of its own."""
+    own = [column for column in history.columns if column not in COMMON and history[column].notna().any()]
+    return [column for column in (*TELLING, *own) if column in own][:1]
+
+
+def _line(axis: Axes, run: pd.DataFrame, column: str, name: str) -> None:
+    axis.plot(*_finite(axis, run, column), color=colour(name), linewidth=0.7, alpha=0.8)
+
+
+def _cross(axis: Axes, run: pd.DataFrame, column: str) -> None:
+    """Where a run ended that diverged; inside the panel, whatever its last value."""
+    passes, values = _finite(axis, run, column)
+    if len(values):
         low, high = axis.get_ylim()
-        last = min(max(float(run[column].iloc[-1]), low), high)
-        axis.plot([float(run["passes"].iloc[-1])], [last], "x", color=INK, markersize=5, clip_on=False)
+        last = min(max(float(values.iloc[-1]), low), high)
+        axis.plot([float(passes.iloc[-1])], [last], "x", color=INK, markersize=5, clip_on=False)
+
+
+def _finite(axis: Axes, run: pd.DataFrame, column: str) -> tuple[pd.Series, pd.Series]:
+    """What can be drawn: on a logarithmic scale not adance's zeros, when the copy has just been renewed."""
+    shown = run[np.isfinite(run[column])]
+    shown = shown[shown[column] > 0] if axis.get_yscale() == "log" else shown
+    return shown["passes"], shown[column]
 
 
 def _scale(axis: Axes, values: pd.Series, log: bool) -> None:
     """Show the bulk: one exploding run must not flatten the others."""
     finite = values[np.isfinite(values)].to_numpy(dtype=float)
+    log = log or spans_decades(finite)
     finite = finite[finite > 0] if log else finite
     if not len(finite):
         return
-    bulk = [0.005, 0.98] if len(finite) > POINTS else [0.0, 1.0]
-    low, high = (float(value) for value in np.quantile(finite, bulk))
+    low, high = _bulk(finite)
     if log:
         axis.set(yscale="log", ylim=(low / 1.5, high * 1.5))
         plain_ticks(axis.yaxis, low / 1.5, high * 1.5)
@@ -95,6 +132,21 @@ def _scale(axis: Axes, values: pd.Series, log: bool) -> None:
         margin = 0.1 * (high - low) or 0.1 * abs(high) or 0.1
         axis.set_ylim(low - margin, high + margin)
         axis.yaxis.set_major_locator(MaxNLocator(4))
+
+
+def _bulk(finite: np.ndarray) -> tuple[float, float]:
+    ends = [0.005, 0.98] if len(finite) > FEW else [0.0, 1.0]
+    low, high = np.quantile(finite, ends)
+    return float(low), float(high)
+
+
+def spans_decades(finite: np.ndarray) -> bool:
+    """Whether a linear scale would hide the small ones; a zero (a start at the optimum) does not forbid it."""
+    positive = finite[finite > 0]
+    if not len(positive) or (finite < 0).any():
+        return False
+    low, high = _bulk(positive)
+    return high > DECADES * low
 
 
 def _history(root: Path, rows: pd.DataFrame) -> pd.DataFrame:

@@ -19,7 +19,7 @@ from ebmbench.report.cells import BASELINES
 from ebmbench.report.groups import is_baseline, variants
 from ebmbench.report.numbers import ROUNDING
 from ebmbench.report.statistics import verdict
-from ebmbench.report.theme import WIDTH
+from ebmbench.report.theme import EMPTY, WIDTH
 
 Array = NDArray[np.float64]
 Window = tuple[tuple[float, float], tuple[float, float]]
@@ -35,6 +35,7 @@ class Panel:
     note: str
     label: str = ""
     arrays: Mapping[str, Array] = field(default_factory=dict)
+    unscored: bool = False  # a good run, chosen without a KL
 
     @property
     def density(self) -> Array | None:
@@ -83,7 +84,7 @@ def grid(count: int) -> tuple[Figure, list[Axes]]:
     across = min(ACROSS, count)
     down = math.ceil(count / across)
     size = WIDTH / ACROSS
-    figure = Figure(figsize=(size * across, (size + 0.35) * down), layout="constrained")
+    figure = Figure(figsize=(size * across, (size + 0.45) * down), layout="constrained")
     axes = figure.subplots(down, across, squeeze=False)
     for axis in axes.flat[count:]:
         axis.set_axis_off()
@@ -94,6 +95,12 @@ def frame_panel(axis: Axes, title: str, window: Window) -> None:
     """Equal scales, the shared window, no ticks: the shapes matter, not the coordinates."""
     axis.set(xlim=window[0], ylim=window[1], aspect="equal", xticks=[], yticks=[])
     axis.set_title(title, linespacing=1.3)
+
+
+def empty_panel(axis: Axes, what: str) -> None:
+    """A grey ground that says what is missing."""
+    axis.set_facecolor(EMPTY)
+    axis.text(0.5, 0.5, what, ha="center", va="center", transform=axis.transAxes, color="#777777")
 
 
 def outline(axis: Axes, truth: Panel | None) -> None:
@@ -119,7 +126,7 @@ def _panel(root: Path, dataset: str, name: str, rows: pd.DataFrame) -> Panel:
     file = root / "runs" / str(rows["suite"].iloc[0]) / dataset / folder / "density.npz"
     seed = label.rpartition("seed=")[2]
     note = f"KL {kl if abs(kl) > ROUNDING else 0:.3g}, seed {seed}" if kl is not None else f"seed {seed}"
-    return Panel(name, note, label, _arrays(file))
+    return Panel(name, note, label, _arrays(file), unscored=kl is None)
 
 
 def _arrays(file: Path) -> dict[str, Array]:

@@ -5,8 +5,10 @@ from pathlib import Path
 import pandas as pd
 
 from ebmbench.report.figures.image import Image
-from ebmbench.report.figures.maps import frame_panel, grid, limits, outline, panels, truth_of
-from ebmbench.report.theme import EMPTY, colour, save
+from ebmbench.report.figures.maps import Panel, empty_panel, frame_panel, grid, limits, outline, panels, truth_of
+from ebmbench.report.groups import is_baseline, variants
+from ebmbench.report.sampled import Sampled, by_sampler, sampler_of
+from ebmbench.report.theme import colour, save
 
 
 def samples(root: Path, frame: pd.DataFrame, dataset: str, folder: Path) -> Image | None:
@@ -22,13 +24,26 @@ def samples(root: Path, frame: pd.DataFrame, dataset: str, folder: Path) -> Imag
             axis.scatter(x, y, s=3, color=colour(panel.name), alpha=0.6, linewidths=0)
             outline(axis, truth)
         else:
-            axis.set_facecolor(EMPTY)
+            empty_panel(axis, "no samples")
         name = "data (oracle)" if panel.name == "oracle" else panel.name
         frame_panel(axis, f"{name}\n{panel.note}", window)
     save(figure, folder / f"samples-{dataset}.png")
     return Image(
         f"figures/samples-{dataset}.png",
         f"Samples of {', '.join(one.name for one in found)} on {dataset}",
-        f"`{dataset}`: up to 2000 long-run samples of the same runs as above, all drawn by one sampler from noise; "
-        "points outside the square are not shown.",
+        f"`{dataset}`: up to 2000 samples of the same runs as above; points outside the square are not shown."
+        f"{_drawn_by(_samplers(root, frame, dataset, found))}",
     )
+
+
+def _samplers(root: Path, frame: pd.DataFrame, dataset: str, found: list[Panel]) -> Sampled:
+    """The methods of the panels by the sampler of the run that is shown."""
+    rows = {name: part.iloc[0] for name, part in variants(frame, dataset).items()}
+    shown = [one for one in found if one.samples is not None and not is_baseline(one.name)]
+    places = {one.name: {key: str(rows[one.name][key]) for key in ("suite", "dataset", "method")} for one in shown}
+    return by_sampler((one.name, sampler_of(root, places[one.name] | {"label": one.label})) for one in shown)
+
+
+def _drawn_by(samplers: Sampled) -> str:
+    parts = [f"by `{sampler}`: {', '.join(names)}" for sampler, names in samplers.items()]
+    return f" Sampled {'; '.join(parts)}." if parts else ""

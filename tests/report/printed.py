@@ -1,0 +1,45 @@
+"""What a report prints: its tables as cells, its numbers with their rounding, and the rows behind them."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+
+Table = list[list[str]]
+
+
+def tables(report: Path) -> list[Table]:
+    """The tables of the report as cells, without the rule below the header."""
+    found: list[Table] = [[]]
+    for line in (report / "report.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith("| :---"):
+            continue
+        if line.startswith("|"):
+            found[-1].append([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
+        elif found[-1]:
+            found.append([])
+    return [table for table in found if table]
+
+
+def table_of(report: Path, *header: str) -> Table:
+    """The first table whose header begins with these cells."""
+    return next(table for table in tables(report) if table[0][: len(header)] == list(header))
+
+
+def parse(text: str) -> tuple[float, float]:
+    """A printed number and how far rounding may have moved it."""
+    plain = text.strip("*").replace("−", "-").replace("\u202f", "")
+    mantissa, _, exponent = plain.partition("e")
+    unit = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+    return float(plain), 0.5 * unit * (1 + 1e-9)
+
+
+def rows_of(results: pd.DataFrame, dataset: str, name: str) -> pd.DataFrame:
+    method, _, settings = name.strip("*").partition(" ")
+    chosen = (results["dataset"] == dataset) & (results["method"] == method) & (results["settings"] == settings)
+    return results[chosen]
+
+
+def values_of(rows: pd.DataFrame, metric: str) -> list[float]:
+    chosen = rows.loc[(rows["metric"] == metric) & (rows["status"] == "ok"), "value"].dropna()
+    return [float(value) for value in chosen]

@@ -1,0 +1,99 @@
+"""The first table: every number recomputed from `results.csv`, and nothing hidden behind a median."""
+
+import statistics
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ebmbench.report.frame import collect
+from ebmbench.report.glance import FRACTION, PARTIAL, glance
+from ebmbench.report.results import load_results
+from tests.report.conftest import Params
+from tests.report.printed import Table, parse, rows_of, table_of, values_of
+
+
+def check(table: Table, results: pd.DataFrame) -> int:
+    """Compare every number of the table with the results; returns how many there were."""
+    (_, *sets), *rows = table
+    found = 0
+    for name, *texts in rows:
+        for dataset, text in zip(sets, texts, strict=True):
+            values = values_of(rows_of(results, dataset.strip("`"), name), "kl")
+            printed = FRACTION.sub("", text.strip("*")).replace("(failed)", "").strip()
+            assert (printed == "–") == (not values)
+            if values:
+                value, rounding = parse(printed)
+                assert value == pytest.approx(statistics.median(values), abs=rounding)
+                found += 1
+    return found
+
+
+def cells(frame: pd.DataFrame) -> dict[str, list[str]]:
+    """The cells of each row of a table made from a frame."""
+    lines = [line.split("|")[1:-1] for line in glance(frame).splitlines() if line.startswith("|")]
+    return {row[0].strip(): [text.strip() for text in row[1:]] for row in lines[2:]}
+
+
+def test_every_number_at_a_glance_is_in_the_results(report: Path) -> None:
+    table = table_of(report, "median KL ↓")
+    assert table[0][1:] == ["`eight_gaussians`", "`two_moons`"]
+    assert check(table, load_results(report)) == 8
+
+
+def test_a_wrong_number_at_a_glance_would_be_noticed(report: Path) -> None:
+    table = table_of(report, "median KL ↓")
+    table[3][1] = "**0.0545**"
+    with pytest.raises(AssertionError):
+        check(table, load_results(report))
+
+
+def test_the_glance_comes_first_and_says_what_it_is(report: Path) -> None:
+    text = (report / "report.md").read_text(encoding="utf-8")
+    assert text.index("## At a glance") < text.index("## Main table")
+    section = text.split("## At a glance")[1].split("##")[0]
+    assert all(word in section for word in ("median", "smaller is better", "intervals follow"))
+
+
+def test_rows_are_the_oracle_first_then_methods_and_a_failed_sweep_has_no_row_of_its_own(
+    root: Path, params: Params
+) -> None:
+    rows = ["*oracle*", "*gaussian*", "mle", "adance interval=5", "adance interval=10", "ncsn"]
+    frame = collect(root, params)
+    assert list(cells(frame)) == rows
+    backwards = pd.concat([part for _, part in frame.groupby("dataset", sort=True)][::-1])
+    assert list(cells(backwards)) == rows
+
+
+def test_runs_that_did_not_end_well_are_not_hidden(root: Path, params: Params) -> None:
+    shown = cells(collect(root, params))
+    assert shown["mle"][1] == "0.0848 (2/3)"
+    assert shown["adance interval=5"][1] == shown["adance interval=10"][1] == "– (failed)"
+    assert shown["ncsn"] == ["–", "–"]
+
+
+def test_runs_that_all_diverged_and_values_that_some_lack_are_counted(root: Path, params: Params) -> None:
+    frame = collect(root, params)
+    mle = (frame["method"] == "mle") & (frame["dataset"] == "eight_gaussians")
+    frame.loc[mle & (frame["seed"] == 2) & (frame["metric"] == "kl"), "value"] = np.nan
+    assert cells(frame)["mle"][0].endswith("(2/3)")
+    frame.loc[mle, "status"] = "diverged"
+    assert cells(frame)["mle"][0] == "– (0/3)"
+
+
+def test_bold_is_who_ties_with_the_best_and_never_who_lost_a_run(root: Path, params: Params) -> None:
+    shown = cells(collect(root, params))
+    bold = {(name, place) for name, texts in shown.items() for place, text in enumerate(texts) if "**" in text}
+    assert bold == {("mle", 0), ("adance interval=5", 0)}
+
+
+def test_fractions_are_explained_where_there_are_any(root: Path, params: Params) -> None:
+    frame = collect(root, params)
+    assert glance(frame).endswith(PARTIAL)
+    assert not glance(frame[frame["dataset"] == "eight_gaussians"]).endswith(PARTIAL)
+
+
+def test_baselines_that_failed_are_said_to_have_failed(root: Path, params: Params) -> None:
+    (root / "runs/tiny/two_moons/_baselines/rows.csv").unlink()
+    assert cells(collect(root, params))["*oracle*"][1] == "– (failed)"

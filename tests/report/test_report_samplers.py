@@ -1,0 +1,95 @@
+"""Who was sampled by what, as the files say; and a method with a score but no energy."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ebmbench.report.build import build
+from ebmbench.report.catalogue import method_names
+from ebmbench.report.figures.maps import panels
+from ebmbench.report.frame import collect
+from ebmbench.report.notes import notes
+from ebmbench.report.sampled import sampled
+from tests.report.conftest import Params
+from tests.report.printed import table_of
+from tests.report.suite import EXACT, NO_ENERGY
+
+
+def text_of(report: Path) -> str:
+    return (report / "report.md").read_text(encoding="utf-8")
+
+
+def captions(report: Path) -> list[str]:
+    """The captions below the galleries of samples."""
+    return re.findall(r"^\*(.*)\*$", text_of(report).split("## Samples")[1].split("## ")[0], flags=re.MULTILINE)
+
+
+def test_captions_and_text_say_who_was_sampled_by_what(report: Path) -> None:
+    first, second = captions(report)
+    assert first.endswith(
+        "Sampled by `mala`: mle, adance interval=5, adance interval=10; by `annealed_langevin`: ncsn."
+    )
+    assert second.endswith("Sampled by `mala`: mle; by `annealed_langevin`: ncsn.")
+    assert "by `mala` for `mle` and `adance`, by `annealed_langevin` for `ncsn`" in text_of(report)
+
+
+def test_a_run_whose_diagnostics_are_missing_is_not_spoken_of(root: Path, params: Params) -> None:
+    for file in (root / "runs/tiny").glob("*/ncsn/sample/*/diagnostics.json"):
+        file.unlink()
+    assert sampled(root, collect(root, params)) == {"mala": ["mle", "adance"]}
+    report = build(root, params)
+    assert [caption.rpartition(", ")[2].rpartition(": ")[2] for caption in captions(report)] == [
+        "adance interval=10.",
+        "mle.",
+    ]
+    assert "annealed_langevin" not in text_of(report)
+
+
+def test_without_any_diagnostics_nothing_is_said_of_samplers(root: Path, params: Params) -> None:
+    for file in (root / "runs/tiny").glob("*/*/sample/**/diagnostics.json"):
+        file.unlink()
+    frame = collect(root, params)
+    assert sampled(root, frame) == {}
+    assert "Samples were drawn" not in notes(method_names(frame), {})
+
+
+def test_another_sampler_in_the_file_is_another_sampler_in_the_text(root: Path, params: Params) -> None:
+    for file in (root / "runs/tiny").glob("*/mle/sample/*/diagnostics.json"):
+        file.write_text('{"sampler": "hmc"}')
+    assert sampled(root, collect(root, params))["hmc"] == ["mle"]
+
+
+def test_a_score_without_an_energy_has_no_exact_metrics_and_all_the_others(report: Path) -> None:
+    rows = [row for row in table_of(report, "dataset", "method", "KL ↓") if row[1] == "ncsn"]
+    for row in rows:
+        assert [text == "–" for text in row[2:]] == [True, False, True, True, False, True, False]
+    missing = next(row for row in table_of(report, "metrics", "methods") if row[1] == "ncsn")
+    assert missing[0].split(", ") == [f"`{name}`" for name in EXACT]
+    assert missing[3] == NO_ENERGY
+
+
+def test_a_score_without_an_energy_has_samples_and_a_panel_without_a_map(root: Path, params: Params) -> None:
+    (panel,) = [one for one in panels(root, collect(root, params), "two_moons") if one.name == "ncsn"]
+    assert panel.density is None
+    assert panel.samples is not None
+    assert (panel.note, panel.unscored) == ("seed 0", True)
+
+
+@pytest.mark.parametrize(
+    ("methods", "said", "unsaid"),
+    [
+        (["nce"], ["trials"], ["smoothed", "chains"]),
+        (["dsm", "nce"], ["For `dsm` the density", "kl_target"], ["`ncsn`", "chains"]),
+        (["mle", "adance"], [], ["chains start"]),
+        (
+            ["mle", "cd", "adance", "ncsn"],
+            ["those of `cd` at the data, those of `mle` and `adance` at noise"],
+            ["`dsm`"],
+        ),
+    ],
+)
+def test_notes_speak_of_the_methods_that_are_there(methods: list[str], said: list[str], unsaid: list[str]) -> None:
+    text = notes(methods, {})
+    assert [part for part in said if part not in text] == []
+    assert [part for part in unsaid if part in text] == []
