@@ -1,4 +1,4 @@
-"""KL divergence from what the method aims at (for dsm and ncsn, the data smoothed by noise) to the model, by quadrature."""
+"""KL divergence from what the method aims at (dsm, ncsn: the data smoothed by noise) to the model, by quadrature."""
 
 from ebmbench.metrics.evaluation import Evaluation, Unavailable, Value
 from ebmbench.metrics.quadrature import in_chunks
