@@ -17,8 +17,8 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-bench: $(READY)  ## Run the default suite and say where the report is
-	@$(BIN)/ebmbench run
+bench: $(READY)  ## Run what params.yaml says, or SUITE=toy2d, and say where the report is
+	@$(BIN)/ebmbench run $(if $(SUITE),--suite $(SUITE))
 
 test: $(READY)  ## Run the tests (under 10 minutes on 2 cores)
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --cov --cov-report=term:skip-covered

@@ -30,7 +30,7 @@ def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
     frame = collect(root, params)
     write_results(frame, fresh / "results.csv")
     images = draw(root, frame, fresh / "figures")
-    text = assemble(frame, params, images, sampled(root, frame), provenance(root))
+    text = assemble(frame, params, images, sampled(root, frame), provenance(root, params["benchmark"]["suite"]))
     (fresh / "report.md").write_text(text, encoding="utf-8", newline="\n")
     exchange(fresh, out)
     return out

@@ -3,7 +3,7 @@ again.
 
 The report's own files cannot be part of what they prove: changes below `reports/` and in `dvc.lock` do not
 make the working tree dirty, and the lock is hashed without its `report` entry, which holds the hash of the
-report itself.
+report itself. `params.yaml` is written anew when a suite is chosen: it has a hash and a word of its own.
 """
 
 import hashlib
@@ -18,22 +18,23 @@ from ebmbench.core.schema import read_yaml
 
 PACKAGES = ("torch", "numpy", "pandas", "dvc", "prefect")
 UNKNOWN = "unknown"
+PROVED = (":(exclude)dvc.lock", ":(exclude)params.yaml")
 
 
-def provenance(root: Path) -> dict[str, str]:
+def provenance(root: Path, suite: str) -> dict[str, str]:
     """Facts in the order of the report."""
     commit = _git(root, "rev-parse", "HEAD")
     return {
         "commit": _commit(root, commit),
         "dvc.lock without `report`": lock_hash(root / "dvc.lock"),
-        "params.yaml": _sha256((root / "params.yaml").read_bytes()) if (root / "params.yaml").is_file() else UNKNOWN,
+        "params.yaml": _params(root),
         "Python": platform.python_version(),
         **{name: _version(name) for name in PACKAGES},
         "system": f"{platform.system()}, {platform.machine()}",
         "processor": _processor(),
         "cores": str(os.cpu_count() or UNKNOWN),
         "memory": _memory(),
-        "rebuild": f"git checkout {commit or '<commit>'} && make bench",
+        "rebuild": f"git checkout {commit or '<commit>'} && make bench SUITE={suite}",
     }
 
 
@@ -48,8 +49,17 @@ def lock_hash(file: Path) -> str:
 def _commit(root: Path, commit: str) -> str:
     if not commit:
         return "none (not a Git checkout)"
-    changed = _git(root, "status", "--porcelain", "--", ".", ":(exclude)reports", ":(exclude)dvc.lock")
+    changed = _git(root, "status", "--porcelain", "--", ".", ":(exclude)reports", *PROVED)
     return f"{commit} (with uncommitted changes)" if changed else commit
+
+
+def _params(root: Path) -> str:
+    """The file's hash, and whether it is the commit's; a suite is always written as the same bytes."""
+    file = root / "params.yaml"
+    if not file.is_file():
+        return UNKNOWN
+    own = " (not the commit's own)" if _git(root, "status", "--porcelain", "--", "params.yaml") else ""
+    return _sha256(file.read_bytes()) + own
 
 
 def _git(root: Path, *arguments: str) -> str:

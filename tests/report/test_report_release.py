@@ -60,15 +60,19 @@ def test_without_a_report_there_is_nothing_to_release(tmp_path: Path) -> None:
 
 
 def test_the_reports_own_files_do_not_make_a_checkout_dirty(checkout: Path) -> None:
-    clean = provenance(checkout)["commit"]
+    clean = provenance(checkout, "tiny")["commit"]
     assert len(clean) == 40
     (checkout / "reports").mkdir()
     (checkout / "reports/report.md").write_text("new")
     (checkout / "dvc.lock").write_text("stages: {}\n")
-    assert provenance(checkout)["commit"] == clean
+    assert provenance(checkout, "tiny")["commit"] == clean
+    assert "not the commit's own" not in provenance(checkout, "tiny")["params.yaml"]
     (checkout / "params.yaml").write_text("benchmark: {suite: other}\n")
-    assert provenance(checkout)["commit"] == f"{clean} (with uncommitted changes)"
-    assert provenance(checkout)["rebuild"] == f"git checkout {clean} && make bench"
+    assert provenance(checkout, "tiny")["commit"] == clean
+    assert provenance(checkout, "tiny")["params.yaml"].endswith("(not the commit's own)")
+    (checkout / "method.py").write_text("edited = True\n")
+    assert provenance(checkout, "tiny")["commit"] == f"{clean} (with uncommitted changes)"
+    assert provenance(checkout, "tiny")["rebuild"] == f"git checkout {clean} && make bench SUITE=tiny"
 
 
 def test_the_lock_is_hashed_without_the_report_and_without_order(tmp_path: Path) -> None:
@@ -82,7 +86,7 @@ def test_the_lock_is_hashed_without_the_report_and_without_order(tmp_path: Path)
 
 
 def test_provenance_names_programs_and_machine(tmp_path: Path) -> None:
-    facts = provenance(tmp_path)
+    facts = provenance(tmp_path, "tiny")
     assert facts["commit"] == "none (not a Git checkout)"
     assert facts["numpy"].count(".") == 2
     assert all(facts[name] for name in ("Python", "torch", "dvc", "prefect", "system", "processor", "cores", "memory"))
