@@ -137,7 +137,7 @@ def test_a_method_of_ones_own_is_one_file(clone: Clone) -> None:
     clone.run("ebmbench", "run")
     assert clone.outcomes() == dict.fromkeys({*cell("flip"), "report"}, "ran")
     frame = ebmbench.load_results(clone.root / "reports/tiny/latest")
-    rows = frame[(frame["method"] == "flip") & (frame["metric"] == "kl")]
+    rows = frame[(frame["method"] == "flip") & (frame["metric"] == "fisher")]
     assert set(rows["status"]) == {"ok"}
     assert rows["value"].notna().all()
     assert "| flip |" in (clone.root / "reports/tiny/latest/report.md").read_text(encoding="utf-8")
