@@ -32,8 +32,8 @@ def denoising_score_matching(energy: Energy, x: Tensor, noise: Tensor, sigma: fl
 class Settings(method.Settings):
     """`params.yaml: methods.dsm`."""
 
-    learning_rate: float = Field(5e-3, gt=0)
-    sigma: float = Field(0.05, gt=0, description="noise deviation in units of the data's scale")
+    learning_rate: float = Field(2e-3, gt=0)
+    sigma: float = Field(0.07, gt=0, description="noise deviation in units of the data's scale")
 
 
 class Method(method.Method):

@@ -29,8 +29,8 @@ def _how(plan: Plan) -> str:
         "best of these is the winner. No suite has these seeds, so no report of the benchmark shows a run that was "
         "looked at here; the test events, which a criterion from samples is measured on, are the benchmark's own. All "
         f"else is as in `{DEFAULTS}`. A method that is searched alone replaces its own rows only.\n\n"
-        "The value of a trial is the mean of log(criterion) over datasets and seeds: lower is better. Columns "
-        "of datasets are geometric means of the criterion over seeds. A trial with a run that diverged or gave no "
+        "Columns of datasets are means of the criterion over seeds, and the value of a trial is the mean of their "
+        "logarithms: lower is better. A trial with a run that diverged or gave no "
         "criterion has the value ∞ and cannot win. The same rows, with all digits, are in [trials.csv](trials.csv)."
     )
 
@@ -41,8 +41,8 @@ def _winners(plan: Plan, rows: list[Row], methods: list[str]) -> str:
     header.append("at the edge of its range")
     lines = [[*_winner_line(of_method(rows, method)), _edges(plan, rows, method)] for method in methods]
     note = (
-        "Settings that the winner changes, and geometric means of the criterion over datasets (and seeds, in round 2). "
-        "A setting at the edge of its range might do better beyond it."
+        "Settings that the winner changes, and geometric means over datasets of the criterion (in round 2 of its means "
+        "over seeds). A setting at the edge of its range might do better beyond it."
     )
     return f"{note}\n\n{_table(header, lines, left=5)}"
 

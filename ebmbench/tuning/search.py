@@ -3,8 +3,9 @@
 Round 1: `trials` different settings with the first seed. The first is where the search starts, the others of the
 first half are drawn at random, those of the second by a tree-structured Parzen estimator (Bergstra et al. 2011) from
 what the earlier ones gave; where it insists on what was tried, at random again.
-Round 2: the `finalists` best are run with all seeds, and the best of them wins. A trial's value is the mean of
-log(criterion) over datasets and seeds; a run without a number makes it +∞. Seeded by the method's name alone.
+Round 2: the `finalists` best are run with all seeds, and the best of them wins. A trial's value is the mean
+over datasets of the log of the criterion's mean over seeds (a plain mean: one seed that fails must not be hidden by two
+that do not); a run without a number makes it +∞. Seeded by the method's name alone.
 """
 
 import math
@@ -95,7 +96,7 @@ def _try(bench: Bench, grid: Grid, point: Point, number: int, seeds: list[int], 
         place = f"{bench.method}, trial {number} ({text})"
         raise TrialError(f"{place}: {type(error).__name__}: {' '.join(str(error).split())}") from error
     status, reason = _outcome(runs)
-    scores = {name: _geometric([runs[name, seed].value for seed in seeds]) for name in datasets}
+    scores = {name: _mean([runs[name, seed].value for seed in seeds]) for name in datasets}
     return Row(
         method=bench.method,
         trial=number,
@@ -103,7 +104,7 @@ def _try(bench: Bench, grid: Grid, point: Point, number: int, seeds: list[int], 
         criterion=bench.criterion,
         settings=text,
         scores=scores,
-        value=_mean_log([run.value for run in runs.values()]),
+        value=_mean_log(list(scores.values())),
         seeds=" ".join(map(str, seeds)),
         status=status,
         reason=reason,
@@ -126,6 +127,7 @@ def _mean_log(values: list[float | None]) -> float:
     return fmean(math.inf if value is None else math.log(value) for value in values)
 
 
-def _geometric(values: list[float | None]) -> float | None:
-    mean = _mean_log(values)
-    return math.exp(mean) if math.isfinite(mean) else None
+def _mean(values: list[float | None]) -> float | None:
+    """The plain mean; none if a value is missing."""
+    known = [value for value in values if value is not None]
+    return fmean(known) if len(known) == len(values) else None

@@ -21,7 +21,7 @@ LAST = ["value", "seeds", "status", "reason", "passes"]
 
 @dataclass(frozen=True)
 class Row:
-    """A trial in a round. `scores` are geometric means over the seeds, by dataset; `value` the mean of their logs."""
+    """A trial in a round. `scores` are means over the seeds, by dataset; `value` the mean of their logs."""
 
     method: str
     trial: int

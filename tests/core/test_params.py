@@ -39,7 +39,7 @@ FAULTS = {
     "- kl_target": [("- kl_targt", "benchmark.metrics: found 'kl_targt'.*did you mean 'kl_target'")],
     "baselines: [oracle, gaussian]": [("baselines: [orakle]", "benchmark.baselines: found 'orakle'.*'oracle'")],
     "datasets: [eight_gaussians,": [("datasets: [eight_gausians,", "found 'eight_gausians'.*'eight_gaussians'")],
-    "sigma: 0.05": [
+    "sigma: 0.07": [
         ("sigma: -1.0", "methods.dsm.sigma: found -1.0, allowed: greater than 0"),
         ("sigma: [0.1, none]", "methods.dsm.sigma: found 'none', allowed: a valid number"),
         ("sigma: []", r"methods.dsm.sigma: found \[\], allowed: one or more different values"),
@@ -143,7 +143,7 @@ def test_switching_there_and_back_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_a_users_edit_is_not_dropped_without_being_asked_to(tmp_path: Path) -> None:
-    root = project(tmp_path, "sigma: 0.05", "sigma: 0.3")
+    root = project(tmp_path, "sigma: 0.07", "sigma: 0.3")
     with pytest.raises(UserError, match=r"methods\.dsm\.sigma"):
         suites.use(root, "smoke")
     suites.use(root, "smoke", force=True)
