@@ -72,7 +72,7 @@ def template(sandbox: Path) -> Path:
         (root / folder).mkdir(parents=True)
     (root / "params.yaml").write_text(PARAMS)
     (root / "dvc.yaml").write_text(PIPELINE)
-    (root / ".gitignore").write_text("/data/\n/runs/\n/work/\n")
+    (root / ".gitignore").write_text("/data/\n/runs/\nwork/\n")
     for method in ("dsm", "nce"):
         (root / "code" / f"{method}.py").write_text(f"# {method}\n")
     for cell in CELLS:
@@ -80,7 +80,7 @@ def template(sandbox: Path) -> Path:
     subprocess.run(["git", "init", "--quiet"], cwd=root, check=True)
     _dvc(root, "init", "--quiet")
     (root / ".dvc" / "config").write_text("[core]\n    analytics = false\n    check_update = false\n")
-    (root / ".dvcignore").write_text("/work/\n")
+    (root / ".dvcignore").write_text("work/\n")
     return root
 
 

@@ -9,9 +9,12 @@ import pytest
 from ebmbench.cli.main import main
 from ebmbench.core.facts import load_facts
 from ebmbench.core.files import read_json
+from ebmbench.core.registry import load
 from ebmbench.stages.prepare import prepare
+from ebmbench.training.trained import Trained
 from ebmbench.training.trainer import Diverged, Trainer
 from ebmbench.tuning import judging
+from ebmbench.tuning.judging import Judged
 from ebmbench.tuning.run import publish
 from ebmbench.tuning.search import TrialError, search
 from ebmbench.tuning.space import load_plan
@@ -84,6 +87,31 @@ def test_the_finalists_are_the_best_of_the_first_round_and_the_best_of_them_wins
     assert rows[0].settings == "learning_rate=0.01, sigma=0.2"
     for row in rows:
         assert row.value == pytest.approx(sum(math.log(score or 0) for score in row.scores.values()) / 2)
+
+
+def test_a_seed_that_fails_is_not_hidden_by_one_that_does_not(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plain mean over seeds: 0.001 and 10 count as 5.0005, where a geometric mean would say 0.1."""
+    values = {1000: 0.001, 1001: 10.0}
+    monkeypatch.setattr(judging.Bench, "judged", lambda self, settings, name, seed: Judged(values[seed], "ok", ""))
+    last = [row for row in rows_of(project) if row.round == 2]
+    assert len(last) == 2
+    for row in last:
+        assert list(row.scores.values()) == pytest.approx([5.0005, 5.0005])
+        assert row.value == pytest.approx(math.log(5.0005))
+
+
+def test_a_method_with_a_sampler_of_its_own_is_judged_by_it(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    edit(project, "methods:\n", "methods:\n  ncsn: {criterion: sliced_wasserstein, space: {learning_rate: [1.0e-2]}}\n")
+    sample, kinds = Trained.sample, []
+
+    def recorded(self: Trained, count: int, seed: int, sampler: Any, spread: float) -> Any:
+        kinds.append(sampler.kind)
+        return sample(self, count, seed, sampler, spread)
+
+    monkeypatch.setattr(Trained, "sample", recorded)
+    bench = judging.Bench(load_plan(project), "ncsn")
+    assert bench.judged(load("methods", "ncsn").Settings(), "two_moons", 1000).status == "ok"
+    assert kinds == ["annealed_langevin"]
 
 
 def test_a_setting_that_diverges_is_recorded_and_cannot_win(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
