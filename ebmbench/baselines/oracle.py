@@ -1,6 +1,7 @@
 """Oracle: the truth itself, judged like a model.
 
-Its energy is −log p, its samples are fresh data: what it gets is the floor that chance and grid leave.
+Its energy is −log p, its samples are fresh data: what it gets is the floor that chance and grid leave. Of images no
+density is known, and the test images stand for samples, each once at most.
 """
 
 import torch
@@ -14,9 +15,14 @@ PAPER = "Lueckmann et al., Benchmarking Simulation-Based Inference, AISTATS 2021
 YEAR = 2021
 
 
-def subject(density: Density | None, train: Tensor, facts: Facts, count: int, generator: Generator) -> Subject:
-    """Without a known density there is no energy, and the samples are training data."""
-    if density is None:
-        index = torch.randint(len(train), (count,), generator=generator)
-        return Subject(None, train[index])
-    return Subject(lambda x: -density.log_prob(x), density.sample(count, generator), density)
+def subject(
+    density: Density | None, train: Tensor, test: Tensor, facts: Facts, count: int, generator: Generator
+) -> Subject:
+    """Without a known density there is no energy, and the samples are test images or, of other data, training data."""
+    if density is not None:
+        return Subject(lambda x: -density.log_prob(x), density.sample(count, generator), density, kind="exact")
+    if facts.is_image:
+        chosen = test[torch.randperm(len(test), generator=generator)[:count]]
+        return Subject(None, chosen, sampler="test images", kind="exact")
+    index = torch.randint(len(train), (count,), generator=generator)
+    return Subject(None, train[index], kind="exact")

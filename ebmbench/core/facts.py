@@ -1,7 +1,10 @@
-"""What training may know of a dataset: its facts, and never its density."""
+"""What training may know of a dataset: its facts, and never its density.
+
+Images are kept on disk as integers 0 … levels − 1 and live in [−1, 1] everywhere else; `read_split` converts.
+"""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +14,16 @@ from torch import Tensor
 
 from ebmbench.core.files import read_json
 
+LARGEST = 64  # coordinates of which the covariance is written down
+
 
 @dataclass(frozen=True)
 class Facts:
-    """Moments and size of the training set. `scale` is the root mean square of the per-coordinate deviations."""
+    """Moments and size of the training set. `scale` is the root mean square of the per-coordinate deviations.
+
+    `levels` is the number of grey values of an image and None for other data; `classes` names the labels, if there
+    are any. The covariance of more than `LARGEST` coordinates is left out (empty): it would not fit a text file.
+    """
 
     name: str
     shape: list[int]
@@ -25,11 +34,15 @@ class Facts:
     scale: float
     licence: str
     hash: str
+    levels: int | None = None
+    classes: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, name: str, train: np.ndarray, test: np.ndarray, **more: str) -> "Facts":
+    def of(cls, name: str, train: np.ndarray, test: np.ndarray, **more: Any) -> "Facts":
         """Measure a training set of shape `(N, *event)`; mean and covariance are of the flattened events."""
         flat = train.reshape(len(train), -1).astype(np.float64)
+        if flat.shape[1] > LARGEST:
+            return cls._of_many(name, flat, train.shape[1:], test, **more)
         covariance = np.atleast_2d(np.cov(flat, rowvar=False))
         # A millionth of the mean variance on the diagonal: coordinates that are constant or collinear stay usable.
         covariance += 1e-6 * np.trace(covariance) / len(covariance) * np.eye(len(covariance))
@@ -44,12 +57,29 @@ class Facts:
             **more,
         )
 
+    @classmethod
+    def _of_many(cls, name: str, flat: np.ndarray, shape: tuple[int, ...], test: np.ndarray, **more: Any) -> "Facts":
+        scale = math.sqrt(float(flat.var(0).mean()))
+        return cls(name, list(shape), len(flat), len(test), flat.mean(0).tolist(), [], scale, **more)
+
+    @property
+    def is_image(self) -> bool:
+        """Whether events are images `(C, H, W)` in [−1, 1]."""
+        return self.levels is not None
+
+    @property
+    def unit(self) -> float:
+        """What lengths in settings are multiples of: the data's deviation, and 1 for images, which share one box."""
+        return 1.0 if self.is_image else self.scale
+
     def as_dict(self) -> dict[str, Any]:
         """Plain values for a JSON file or a checkpoint's header."""
         return asdict(self)
 
     def starts(self, count: int, generator: torch.Generator, spread: float = 1.5) -> Tensor:
-        """Noise to start chains from: N(mean, (spread · scale)² I), shape `(count, *shape)`."""
+        """Noise to start chains from, `(count, *shape)`: N(mean, (spread · scale)² I), or uniform on images' box."""
+        if self.is_image:
+            return 2 * torch.rand(count, *self.shape, generator=generator) - 1
         noise = torch.randn(count, *self.shape, generator=generator)
         return torch.tensor(self.mean).reshape(self.shape) + spread * self.scale * noise
 
@@ -57,3 +87,25 @@ class Facts:
 def load_facts(folder: Path) -> Facts:
     """The facts of a prepared dataset."""
     return Facts(**read_json(folder / "facts.json"))
+
+
+def read_split(folder: Path, split: str) -> Tensor:
+    """`train` or `test` of a prepared dataset, `(N, *event)` in float32; images in [−1, 1]."""
+    rows = torch.from_numpy(np.load(folder / f"{split}.npy", allow_pickle=False))
+    levels = read_json(folder / "facts.json").get("levels")
+    return rows if levels is None else from_levels(rows, levels)
+
+
+def from_levels(rows: Tensor, levels: int) -> Tensor:
+    """Integers 0 … levels − 1 as float32 in [−1, 1]."""
+    return rows.float() * (2 / (levels - 1)) - 1
+
+
+def to_levels(x: Tensor, levels: int) -> Tensor:
+    """The nearest of the integers 0 … levels − 1 (uint8), of values that may lie outside [−1, 1]."""
+    return ((x.clamp(-1, 1) + 1) * ((levels - 1) / 2)).round().to(torch.uint8)
+
+
+def read_labels(folder: Path, split: str) -> Tensor:
+    """The labels of a split, `(N,)` in int64; only for data whose facts name classes."""
+    return torch.from_numpy(np.load(folder / f"{split}_labels.npy", allow_pickle=False)).long()

@@ -33,6 +33,9 @@ class Method(nn.Module):
         self.facts = facts
         self.last: dict[str, Tensor] = {}
 
+    def observe(self, data: Tensor) -> None:
+        """Look at the training set `(N, *event)` once, before `initialise`: for what its facts do not say."""
+
     def initialise(self, draw: Draw, network: nn.Module) -> Self:
         """Draw what the state starts from (chains, say) from named streams; the network is at its start too."""
         return self
@@ -66,6 +69,11 @@ class Method(nn.Module):
     def own_sampler(cls, settings: Any) -> Any:
         """The settings of the sampler that belongs to the method, or None: then the suite's sampler is used."""
         return None
+
+    @classmethod
+    def starts_at_data(cls, settings: Any) -> bool:
+        """Whether training chains start at data: then chains from data are a kind of samples of their own."""
+        return False
 
     @classmethod
     def target(cls, settings: Any, density: Any, scale: float) -> Any:

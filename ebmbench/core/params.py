@@ -5,11 +5,12 @@ Sections whose form belongs to a method, model or sampler are checked by its own
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from ebmbench.core.errors import UserError
+from ebmbench.core.overlay import lay_over
 from ebmbench.core.registry import names
 from ebmbench.core.schema import check, known, read_yaml
 
@@ -44,15 +45,29 @@ class Training(Section):
     ema: float = Field(0.999, ge=0, lt=1, description="decay of the averaged weights, which are what is judged")
     clip: float = Field(100.0, gt=0, description="largest norm of a parameter gradient")
     rows: int = Field(200, ge=1, description="rows of history per run, evenly spaced over the budget")
+    beta1: float = Field(0.9, ge=0, lt=1, description="Adam's first decay; 0 is customary for image energies")
+    device: Literal["cpu", "cuda"] = Field("cpu", description="where networks are trained and sampled")
+    data_noise: float = Field(0.0, ge=0, description="deviation of Gaussian noise added to data, in units of lengths")
+
+
+class Data(Section):
+    """Where files are that a dataset cannot make by itself."""
+
+    root: str | None = Field(None, description="a folder with the files of image datasets; see docs/data.md")
 
 
 class Dataset(Section):
-    """Where data come from: a Python file (`density()` or `sample(count, generator)`) or a NumPy file."""
+    """Where data come from: a Python file (`density()`, `sample(count, generator)`, `images(files)`) or NumPy's."""
 
     source: str = Field(pattern=r"^[^/\\~].*\.(py|npy|npz)$", description="a path inside the project")
     function: str | None = Field(None, description="the function of a Python file; null: density, else sample")
     train: int = Field(50_000, ge=2)
     test: int = Field(10_000, ge=2)
+    overrides: dict[str, Any] = Field({}, description="what is different on this dataset, laid over the whole file")
+
+
+Kind = Literal["buffer", "short", "long", "data"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class Sampling(Section):
@@ -61,14 +76,38 @@ class Sampling(Section):
     chains: int = Field(10_000, ge=1)
     spread: float = Field(1.5, gt=0, description="chains start from noise this many data deviations wide")
     sampler: dict[str, Any] = {}
+    kinds: list[Kind] = Field(["long"], min_length=1, description="which kinds of samples are drawn")
+    own: bool = Field(False, description="methods that train with chains are sampled by that sampler, not the suite's")
+    short: int = Field(100, ge=1, description="steps of a short run from noise")
+    long: int | None = Field(None, ge=1, description="steps of a long run; null: as many as the sampler says")
 
 
-class Evaluation(Section):
+class Features(Section):
+    """The reference classifier of a labelled image dataset, whose features FID and its kin are computed on."""
+
+    epochs: int = Field(5, ge=1)
+    batch_size: int = Field(128, ge=1)
+    learning_rate: float = Field(4e-3, gt=0, description="the largest of its schedule")
+
+
+class Annealing(Section):
+    """Annealed importance sampling, forward and reverse."""
+
+    chains: int = Field(200, ge=2)
+    temperatures: int = Field(1000, ge=2, description="densities between base and model")
+    step_size: float = Field(0.02, gt=0, description="of the Metropolis-adjusted transitions, where it starts to adapt")
+
+
+class Metrics(Section):
     """How metrics are computed."""
 
     cells: int = Field(512, ge=16, description="quadrature cells per axis")
     projections: int = Field(128, ge=1, description="directions of the sliced Wasserstein distance")
     block: int = Field(1000, ge=2, description="samples per block of MMD²")
+    reference: int = Field(10_000, ge=2, description="training images that generated ones are compared with")
+    kid_subset: int = Field(250, ge=2, description="images per subset of KID")
+    inception_weights: str | None = Field(None, description="file with Inception-v3 weights; null: our own classifier")
+    ais: Annealing = Annealing()
 
 
 class Params(Section):
@@ -78,15 +117,41 @@ class Params(Section):
     training: Training = Training()
     models: dict[Name, dict[str, Any]] = {}
     sampling: Sampling = Sampling()
-    evaluation: Evaluation = Evaluation()
+    features: Features = Features()
+    metrics: Metrics = Metrics()
+    data: Data = Data()
     datasets: dict[Name, Dataset]
     methods: dict[Name, dict[str, Any]]
+
+    def on(self, dataset: str) -> "Params":
+        """The values that hold on one dataset: its `overrides` laid over the whole."""
+        overrides = self.datasets[dataset].overrides
+        if not overrides:
+            return self
+        key = f"datasets.{dataset}.overrides"
+        for section, values in overrides.items():
+            known(section, OVERRIDABLE, FILE, key)
+            for name in OVERRIDABLE[section] and values:
+                known(name, OVERRIDABLE[section], FILE, f"{key}.{section}")
+        whole = self.model_dump()
+        lay_over(whole, overrides)
+        return check(Params, whole, FILE, key)
+
+
+# What a dataset may change: all that concerns its own cells, with the keys where not all do.
+OVERRIDABLE: dict[str, tuple[str, ...]] = {
+    "benchmark": ("metrics", "baselines"),
+    **dict.fromkeys(("training", "models", "sampling", "features", "metrics", "methods"), ()),
+}
 
 
 def load_params(root: Path) -> Params:
     """Read and check `params.yaml`: forms first, then that every name exists."""
     params = check(Params, read_yaml(root / FILE), FILE)
     _check_names(params)
+    for dataset, entry in params.datasets.items():
+        if entry.overrides:
+            _check_names(params.on(dataset))
     return params
 
 

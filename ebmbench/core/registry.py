@@ -20,13 +20,18 @@ KINDS = ("methods", "data", "metrics", "samplers", "models", "baselines")
 
 @dataclass(frozen=True)
 class Entry:
-    """What a file says of itself. `direction` is "lower" or "higher" for metrics, else empty."""
+    """What a file says of itself.
+
+    Of metrics, `direction` is "lower" or "higher", and `samples` says whether it judges samples (`SAMPLES = True`),
+    each kind of them apart.
+    """
 
     name: str
     title: str
     paper: str
     year: int
     direction: str = ""
+    samples: bool = False
 
 
 @cache
@@ -65,6 +70,7 @@ def _read(file: Path) -> Entry | None:
         paper=str(constants["PAPER"]),
         year=int(str(constants.get("YEAR", 0))),
         direction=str(constants.get("DIRECTION", "")),
+        samples=bool(constants.get("SAMPLES", False)),
     )
 
 

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
 
 Draw = Callable[[str], torch.Generator]
 """Gives the generator of one named purpose, e.g. `draw("noise")`, at the current step of the current run."""
@@ -19,6 +20,16 @@ def stream(seed: int, *name: str | int) -> torch.Generator:
     key = "\x1f".join(map(str, (seed, *name))).encode()
     number = int.from_bytes(hashlib.sha256(key).digest()[:8], "big") >> 1
     return torch.Generator().manual_seed(number)
+
+
+def normal(like: Tensor, generator: torch.Generator) -> Tensor:
+    """Standard normal numbers of a tensor's shape and type: drawn on the CPU, the same for every device, and moved."""
+    return torch.randn(like.shape, generator=generator, dtype=like.dtype).to(like.device)
+
+
+def uniform(like: Tensor, generator: torch.Generator) -> Tensor:
+    """Numbers in [0, 1) of a tensor's shape and type, drawn likewise."""
+    return torch.rand(like.shape, generator=generator, dtype=like.dtype).to(like.device)
 
 
 def draws(seed: int, *name: str | int) -> Draw:

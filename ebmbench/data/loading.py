@@ -1,13 +1,15 @@
-"""Open a dataset's source: a Python file with `density()` or `sample(count, generator)`, or a NumPy file of shape (N, …).
+"""Open a dataset's source: a NumPy file, or Python with `density()`, `sample(count, generator)` or `images(files)`.
 
-The datasets that ship with ebmbench are such Python files too; a dataset of one's own is one more entry in `params.yaml`.
+The datasets that ship with ebmbench are such Python files; a dataset of one's own is one more entry in `params.yaml`.
+A NumPy file has shape (N, …). Of type uint8 and shape (N, H, W) or (N, C, H, W) it holds images of 256 grey values; an
+.npz may hold them as `x` and labels as `y`.
 """
 
 import importlib.util
 import inspect
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,34 +20,46 @@ import torch
 from torch import Generator, Tensor
 
 from ebmbench.core.errors import UserError
-from ebmbench.core.params import FILE, Dataset
+from ebmbench.core.params import FILE, Dataset, load_params
 from ebmbench.core.streams import stream
 from ebmbench.data.densities.density import Density
-
-DATA_SEED = 0  # the data are the same for every seed of a benchmark
+from ebmbench.data.images.files import files_of
+from ebmbench.data.images.images import DATA_SEED, Images
+from ebmbench.data.images.own import checked_images, is_image, labelled, with_channels
 
 
 @dataclass(frozen=True)
 class Source:
-    """Train and test split `(N, *event)` in float32, and the exact density where the source gives one."""
+    """Train and test split `(N, *event)` in float32, and the exact density where the source gives one.
+
+    Of images (`levels` is not None) the splits are uint8 `(N, C, H, W)`; `classes` names the labels, if there are any.
+    """
 
     train: Tensor
     test: Tensor
     density: Density | None
     licence: str
+    train_labels: Tensor | None = None
+    test_labels: Tensor | None = None
+    levels: int | None = None
+    classes: list[str] = field(default_factory=list)
+    verified: bool = True
 
 
 def open_source(name: str, entry: Dataset, root: Path) -> Source:
     """Read a dataset's source and split it."""
     path = source_path(root, entry.source, name)
     if path.suffix == ".py":
-        return _from_python(name, entry, path)
-    rows = torch.as_tensor(_array(path, name)).float()
+        return _from_python(name, entry, path, root)
+    rows, labels = _array(path, name)
     order = torch.randperm(len(rows), generator=stream(DATA_SEED, "data", name, "split"))
     test = min(entry.test, len(rows) // 5)
-    return Source(
-        _checked(rows[order[test:]][: entry.train], name), _checked(rows[order[:test]], name), None, "unknown"
-    )
+    parts = order[test:][: entry.train], order[:test]
+    if is_image(rows):
+        return _own_images(name, with_channels(rows, path.name), labels, parts)
+    values = torch.as_tensor(rows).float()
+    train, held_out = (_checked(values[part], name) for part in parts)
+    return Source(train, held_out, None, "unknown")
 
 
 def open_density(name: str, entry: Dataset, root: Path) -> Density | None:
@@ -56,9 +70,11 @@ def open_density(name: str, entry: Dataset, root: Path) -> Density | None:
     return _density(_function(_module(path), entry, name))
 
 
-def _from_python(name: str, entry: Dataset, path: Path) -> Source:
+def _from_python(name: str, entry: Dataset, path: Path, root: Path) -> Source:
     module = _module(path)
     function = _function(module, entry, name)
+    if list(inspect.signature(function).parameters) == ["files"]:
+        return _from_images(name, entry, module, function, root)
     density = _density(function)
     draw: Callable[[int, Generator], Any] = density.sample if density is not None else function
     splits = []
@@ -68,8 +84,27 @@ def _from_python(name: str, entry: Dataset, path: Path) -> Source:
     return Source(splits[0], splits[1], density, getattr(module, "LICENCE", "unknown"))
 
 
+def _from_images(name: str, entry: Dataset, module: ModuleType, function: Callable[..., Any], root: Path) -> Source:
+    files = files_of(Path(entry.source).stem, (entry.train, entry.test), root, load_params(root).data.root)
+    licence = getattr(module, "LICENCE", "unknown") + ("" if files.verify else " (unverified files)")
+    return _source(name, function(files), licence, getattr(module, "CLASSES", []), files.verify)
+
+
+def _own_images(name: str, rows: Tensor, labels: np.ndarray | None, parts: tuple[Tensor, Tensor]) -> Source:
+    y, classes = labelled(labels, len(rows), name)
+    train, test = parts
+    known = (None, None) if y is None else (y[train], y[test])
+    return _source(name, Images(rows[train], rows[test], *known), "unknown", classes, True)
+
+
+def _source(name: str, images: Images, licence: str, classes: list[str], verified: bool) -> Source:
+    checked_images(images, name, classes)
+    labels = images.train_labels, images.test_labels
+    return Source(images.train, images.test, None, licence, *labels, images.levels, classes, verified)
+
+
 def _density(function: Callable[..., Any]) -> Density | None:
-    """A function without arguments gives a density; one with `(count, generator)` draws samples."""
+    """A function without arguments gives a density; `(count, generator)` draws samples, `(files)` reads images."""
     return None if inspect.signature(function).parameters else function()
 
 
@@ -85,7 +120,8 @@ def source_path(root: Path, source: str, name: str) -> Path:
 
 def _module(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"dataset_{path.stem}", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # as an import would: dataclasses look their module up there
     spec.loader.exec_module(module)
@@ -93,7 +129,7 @@ def _module(path: Path) -> ModuleType:
 
 
 def _function(module: ModuleType, entry: Dataset, name: str) -> Callable[..., Any]:
-    wanted = [entry.function] if entry.function else ["density", "sample"]
+    wanted = [entry.function] if entry.function else ["density", "sample", "images"]
     for candidate in wanted:
         function: Callable[..., Any] | None = getattr(module, candidate, None)
         if callable(function):
@@ -101,10 +137,14 @@ def _function(module: ModuleType, entry: Dataset, name: str) -> Callable[..., An
     raise UserError(f"{entry.source}: found no function {' or '.join(wanted)} (params.yaml: datasets.{name})")
 
 
-def _array(path: Path, name: str) -> np.ndarray:
+def _array(path: Path, name: str) -> tuple[np.ndarray, np.ndarray | None]:
+    """The data, and `y` of an .npz that has one."""
+    labels = None
     try:
-        value = np.load(path, allow_pickle=False)
-        rows = value[value.files[0]] if isinstance(value, np.lib.npyio.NpzFile) else value
+        rows = np.load(path, allow_pickle=False)
+        if isinstance(rows, np.lib.npyio.NpzFile):
+            labels = rows["y"] if "y" in rows.files else None
+            rows = rows["x" if "x" in rows.files else rows.files[0]]
     except (ValueError, OSError, EOFError, IndexError, BadZipFile) as error:
         raise UserError(
             f"{path.name}: not a NumPy file of plain numbers ({error}) (params.yaml: datasets.{name})"
@@ -113,7 +153,7 @@ def _array(path: Path, name: str) -> np.ndarray:
         raise UserError(
             f"{path.name}: found shape {rows.shape}, type {rows.dtype}, allowed: at least 10 rows of numbers (N, d)"
         )
-    return rows
+    return rows, labels
 
 
 def _checked(rows: Tensor, name: str) -> Tensor:

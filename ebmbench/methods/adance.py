@@ -93,7 +93,7 @@ class Method(method.Method):
         def move(starts: Tensor) -> Chain:
             return self.sampler.run(frozen, starts, draw("chain"))
 
-        fresh = self.facts.starts(len(x), draw("restart"))
+        fresh = self.facts.starts(len(x), draw("restart")).to(x.device)
         chain = self.buffer.advance(move, fresh, self.settings.rejuvenation, draw)
         loss, log_g = adaptive_contrast(energy, frozen, x, chain.x, self.temperature)
         self.last = {"max_abs_log_g": log_g.detach().abs().max(), **chain.named()}

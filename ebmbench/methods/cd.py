@@ -54,3 +54,8 @@ class Method(method.Method):
         chain = self.buffer.advance(move, x, self.settings.reset, draw) if self.settings.persistent else move(x)
         self.last = chain.named()
         return contrastive(energy, x, chain.x)
+
+    @classmethod
+    def starts_at_data(cls, settings: Settings) -> bool:
+        """Always."""
+        return True

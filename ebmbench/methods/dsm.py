@@ -11,13 +11,12 @@ score is that of an energy network.
 
 from typing import Any
 
-import torch
 from pydantic import Field
 from torch import Tensor
 
 from ebmbench.core import method
 from ebmbench.core.energy import Energy, Meter, score
-from ebmbench.core.streams import Draw
+from ebmbench.core.streams import Draw, normal
 
 PAPER = "Vincent, A Connection Between Score Matching and Denoising Autoencoders, Neural Computation 23(7), 2011"
 YEAR = 2011
@@ -43,8 +42,8 @@ class Method(method.Method):
 
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
         """One batch with fresh noise."""
-        noise = torch.randn(x.shape, generator=draw("noise"), dtype=x.dtype)
-        return denoising_score_matching(energy, x, noise, self.settings.sigma * self.facts.scale)
+        noise = normal(x, draw("noise"))
+        return denoising_score_matching(energy, x, noise, self.settings.sigma * self.facts.unit)
 
     @classmethod
     def target(cls, settings: Settings, density: Any, scale: float) -> Any:

@@ -66,7 +66,12 @@ class Method(method.Method):
 
         if self.settings.init == "data":
             return move(x)
-        fresh = self.facts.starts(len(x), draw("restart"))
+        fresh = self.facts.starts(len(x), draw("restart")).to(x.device)
         if self.settings.init == "noise":
             return move(fresh)
         return self.buffer.advance(move, fresh, self.settings.rejuvenation, draw)
+
+    @classmethod
+    def starts_at_data(cls, settings: Settings) -> bool:
+        """Only if told to."""
+        return settings.init == "data"

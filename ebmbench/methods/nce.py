@@ -7,7 +7,9 @@ G(u) = log p_θ(u) − log p_n(u) − log ν:
 
 The optimum has p_θ normalised, so c tends to log Z. Gutmann & Hyvärinen (2010); Xu (2022) 2.2.3.3; Jin 4.1.
 Differs from the paper: the noise is a Gaussian with the data's mean and covariance × 1.2, or uniform on a box
-around the data.
+around the data, or a mixture of Gaussians about some of the data (`mixture`). The nearer noise is to data, the more
+there is to learn from telling them apart: on images a single Gaussian is told from data at a glance, and teaches
+nothing of what is between.
 """
 
 import math
@@ -15,14 +17,14 @@ from typing import Literal, Protocol
 
 import torch
 from pydantic import Field
-from torch import Generator, Tensor, nn
-from torch.distributions import Distribution, Independent, MultivariateNormal, Uniform
+from torch import Tensor, nn
+from torch.distributions import Distribution
 from torch.nn.functional import softplus
 
-from ebmbench.core import method
+from ebmbench.core import method, noises
 from ebmbench.core.energy import Energy, Meter
 from ebmbench.core.facts import Facts
-from ebmbench.core.streams import Draw
+from ebmbench.core.streams import Draw, stream
 
 PAPER = "Gutmann & Hyvärinen, Noise-contrastive estimation, AISTATS 2010"
 YEAR = 2010
@@ -48,9 +50,12 @@ class Settings(method.Settings):
     """`params.yaml: methods.nce`."""
 
     learning_rate: float = Field(1e-2, gt=0)
-    noise: Literal["gaussian", "uniform"] = "gaussian"
+    noise: Literal["gaussian", "uniform", "mixture"] = "gaussian"
     ratio: int = Field(1, ge=1, description="ν, noise events per datum")
-    inflation: float = Field(1.2, gt=0, description="the Gaussian noise's covariance over the data's")
+    inflation: float = Field(1.2, gt=0, description="the Gaussian noise's covariance over the data's; scales the box")
+    shrinkage: float = Field(0.0, ge=0, description="share of the mean variance added to the Gaussian's diagonal")
+    anchors: int = Field(1000, ge=1, description="data that the mixture's Gaussians stand about")
+    width: float = Field(0.3, gt=0, description="their deviation, in units of lengths")
 
 
 class Method(method.Method):
@@ -61,15 +66,26 @@ class Method(method.Method):
     def __init__(self, settings: Settings, facts: Facts) -> None:
         super().__init__(settings, facts)
         self.c = nn.Parameter(torch.zeros(()))
-        self.noise = noise_distribution(settings, facts)
+        self.noise: Distribution | None = None
+
+    def observe(self, data: Tensor) -> None:
+        """Fit the noise: it is made again in the same way, not kept, when a run is resumed."""
+        self.noise = fitted_noise(self.settings, self.facts, data)
 
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
         """One batch against fresh noise."""
-        noise = _sample(self.noise, self.settings.ratio * len(x), draw("noise")).reshape(-1, *x.shape[1:])
-        return noise_contrastive(energy, self.c, x, noise, self._log_noise)
+        noise = noises.sample(self._noise, self.settings.ratio * len(x), draw("noise")).reshape(-1, *x.shape[1:])
+        return noise_contrastive(energy, self.c, x, noise.to(x.device), self._log_noise)
 
     def _log_noise(self, x: Tensor) -> Tensor:
-        return self.noise.log_prob(x.flatten(1))
+        # The noise's own tensors stay where its samples are drawn.
+        return self._noise.log_prob(x.flatten(1).cpu()).to(x.device)
+
+    @property
+    def _noise(self) -> Distribution:
+        if self.noise is None:  # facts alone are enough where they hold the covariance
+            self.noise = fitted_noise(self.settings, self.facts, None)
+        return self.noise
 
     def health(self) -> dict[str, float]:
         """The learned constant on its way."""
@@ -80,20 +96,11 @@ class Method(method.Method):
         return {"c": self.c.item()}
 
 
-def noise_distribution(settings: Settings, facts: Facts) -> Distribution:
-    """The noise that the settings name, fitted to the data's facts."""
-    mean, covariance = torch.tensor(facts.mean), torch.tensor(facts.covariance)
+def fitted_noise(settings: Settings, facts: Facts, data: Tensor | None) -> Distribution:
+    """The noise that the settings name, fitted to the data's facts or to the data."""
     if settings.noise == "gaussian":
-        return MultivariateNormal(mean, settings.inflation * covariance)
-    # Four deviations to each side hold all but the farthest data of every dataset here.
-    reach = 4 * settings.inflation * covariance.diagonal().sqrt()
-    # Unvalidated: a datum outside the box has log-density −∞, and the classifier is rightly sure of it.
-    return Independent(Uniform(mean - reach, mean + reach, validate_args=False), 1, validate_args=False)
-
-
-def _sample(noise: Distribution, count: int, generator: Generator) -> Tensor:
-    """torch's distributions know only the global generator: lend it a seed of ours and put it back as it was."""
-    seed = int(torch.randint(2**62, (), generator=generator))
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(seed)  # torch.manual_seed formats a stack trace for absent GPUs
-        return noise.sample((count,))
+        return noises.gaussian(facts, data, settings.inflation, settings.shrinkage)
+    if settings.noise == "uniform":
+        return noises.box(facts, settings.inflation)
+    assert data is not None, "a mixture stands about data"
+    return noises.anchored(facts, data, settings.anchors, settings.width, stream(0, "nce", "anchors"))

@@ -21,7 +21,7 @@ from torch import Tensor
 from ebmbench.core import method
 from ebmbench.core.energy import Meter, score
 from ebmbench.core.facts import Facts
-from ebmbench.core.streams import Draw
+from ebmbench.core.streams import Draw, normal
 from ebmbench.samplers import annealed_langevin
 
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
@@ -58,13 +58,13 @@ class Method(method.Method):
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
         """One batch with fresh noise, each event at a level of its own."""
         level = torch.randint(len(self.ladder), (len(x),), generator=draw("level"))
-        noise = torch.randn(x.shape, generator=draw("noise"), dtype=x.dtype)
+        noise = normal(x, draw("noise"))
         return noise_conditional_score_matching(energy, x, noise, self.ladder.to(x.dtype)[level])
 
     @classmethod
     def judged(cls, settings: Settings, network: Any, facts: Facts) -> Any:
         """The narrowest level."""
-        return network.given(settings.sampler.sigma_min * facts.scale)
+        return network.given(settings.sampler.sigma_min * facts.unit)
 
     @classmethod
     def own_sampler(cls, settings: Settings) -> annealed_langevin.Settings:

@@ -51,7 +51,7 @@ class Method(method.Method):
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
         """One batch with fresh directions."""
         shape = (self.settings.projections, *x.shape)
-        directions = draw_directions(self.settings.directions, shape, draw("directions")).to(x.dtype)
+        directions = draw_directions(self.settings.directions, shape, draw("directions")).to(x)
         return sliced_score_matching(energy, x, directions, self.settings.variance_reduced)
 
 

@@ -8,14 +8,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from ebmbench.core.energy import Energy, score
 from ebmbench.core.facts import Facts
-from ebmbench.core.params import Evaluation as Settings
+from ebmbench.core.params import Metrics as Settings
 from ebmbench.data.densities.density import Density
+from ebmbench.metrics.annealing import Bracket, anneal
+from ebmbench.metrics.annealing_base import base_of
 from ebmbench.metrics.quadrature import Quadrature, in_chunks, integrate
 
 MASS_TOLERANCE = 1e-3
@@ -38,7 +41,8 @@ class Value:
 class Subject:
     """A model under judgement: an energy in float64 and samples `(N, d)`, either of which may be missing.
 
-    `score` may be there without an energy; `sampler` names where the samples come from.
+    `score` may be there without an energy; `sampler` names where the samples come from. Samples are of one `kind`:
+    buffer, short, long, data (chains from data) or, of baselines, exact. Kinds are never mixed.
     """
 
     energy: Energy | None
@@ -47,6 +51,7 @@ class Subject:
     learned: dict[str, float] = field(default_factory=dict)
     score: Score | None = None
     sampler: str = ""
+    kind: str = ""
 
 
 class Unavailable(Exception):
@@ -62,6 +67,8 @@ class Evaluation:
     density: Density | None
     facts: Facts
     settings: Settings
+    train: Tensor | None = None
+    features: Path | None = None  # the folder of the dataset's reference classifier
 
     @cached_property
     def grid(self) -> Quadrature:
@@ -89,6 +96,17 @@ class Evaluation:
         if abs(mass - 1) > MASS_TOLERANCE:
             raise Unavailable(f"the grid does not resolve or hold the data's mass: it sums to {mass:.4f}, not to 1")
         return log_p
+
+    @cached_property
+    def annealing(self) -> Bracket:
+        """log Z by annealed importance sampling: forward and, if there are samples of the model, reverse."""
+        samples: Tensor | str
+        energy = self.energy
+        try:
+            samples = self.samples
+        except Unavailable as reason:
+            samples = str(reason)
+        return anneal(energy, base_of(self.facts, self.train), self.settings.ais, samples)
 
     def nearest_mode(self, x: Tensor) -> Tensor:
         """The index of the nearest mode centre, `(B,)`."""

@@ -15,6 +15,7 @@ from ebmbench.metrics.evaluation import Evaluation, Unavailable, Value
 PAPER = "Gretton et al., A Kernel Two-Sample Test, JMLR 13, 2012"
 YEAR = 2012
 DIRECTION = "lower"
+SAMPLES = True
 WIDTHS = (0.1, 0.3, 1.0)
 
 

@@ -8,6 +8,7 @@ from ebmbench.metrics.evaluation import Evaluation, Value
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
 YEAR = 2019
 DIRECTION = "lower"
+SAMPLES = True
 
 
 def compute(e: Evaluation) -> Value:

@@ -9,6 +9,7 @@ from ebmbench.metrics.evaluation import Evaluation, Value
 PAPER = "Bonneel et al., Sliced and Radon Wasserstein Barycenters of Measures, JMIV 2015"
 YEAR = 2015
 DIRECTION = "lower"
+SAMPLES = True
 
 
 def compute(e: Evaluation) -> Value:

@@ -10,16 +10,22 @@ from typing import Any
 
 import pandas as pd
 
-from ebmbench.report.figures.cost import cost
+from ebmbench.report.figures.classes import classes
+from ebmbench.report.figures.cost import costs
 from ebmbench.report.figures.densities import densities
+from ebmbench.report.figures.gallery import gallery
 from ebmbench.report.figures.health import health
+from ebmbench.report.figures.image import Image
 from ebmbench.report.figures.samples import samples
+from ebmbench.report.figures.sweep import sweep
+from ebmbench.report.figures.unrolled import unrolled
 from ebmbench.report.frame import collect
-from ebmbench.report.groups import datasets
+from ebmbench.report.groups import datasets, relevant
+from ebmbench.report.kinds import is_image, kinds
 from ebmbench.report.markdown import Images, assemble
 from ebmbench.report.provenance import provenance
 from ebmbench.report.results import write_results
-from ebmbench.report.sampled import sampled
+from ebmbench.report.sampled import all_sampled
 from ebmbench.report.theme import themed
 
 
@@ -29,8 +35,9 @@ def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
     fresh = _empty(out.with_name(f".{out.name}.new"))
     frame = collect(root, params)
     write_results(frame, fresh / "results.csv")
+    frame = relevant(frame)
     images = draw(root, frame, fresh / "figures")
-    text = assemble(frame, params, images, sampled(root, frame), provenance(root, params["benchmark"]["suite"]))
+    text = assemble(frame, params, images, all_sampled(root, frame), provenance(root, params["benchmark"]["suite"]))
     (fresh / "report.md").write_text(text, encoding="utf-8", newline="\n")
     exchange(fresh, out)
     return out
@@ -41,16 +48,28 @@ def draw(root: Path, frame: pd.DataFrame, folder: Path) -> Images:
     images = Images()
     with themed():
         for dataset in datasets(frame):
-            for drawing, images_of in (
-                (densities, images.densities),
-                (samples, images.samples),
-                (health, images.health),
-            ):
-                image = drawing(root, frame, dataset, folder)
-                images_of.extend([image] if image else [])
-        image = cost(frame, folder)
-        images.cost.extend([image] if image else [])
+            pictured = is_image(frame, dataset)
+            (_draw_images if pictured else _draw_maps)(images, root, frame, dataset, folder)
+            images.health += _some(health(root, frame, dataset, folder))
+        images.cost += costs(frame, folder)
+        images.sweep += _some(sweep(frame, folder))
     return images
+
+
+def _draw_maps(images: Images, root: Path, frame: pd.DataFrame, dataset: str, folder: Path) -> None:
+    images.densities += _some(densities(root, frame, dataset, folder))
+    images.samples += _some(samples(root, frame, dataset, folder))
+
+
+def _draw_images(images: Images, root: Path, frame: pd.DataFrame, dataset: str, folder: Path) -> None:
+    for kind in kinds(frame, dataset):
+        images.galleries += _some(gallery(root, frame, dataset, kind, folder))
+        images.classes += _some(classes(root, frame, dataset, kind, folder))
+    images.chains += _some(unrolled(root, frame, dataset, folder))
+
+
+def _some(image: Image | None) -> list[Image]:
+    return [] if image is None else [image]
 
 
 def exchange(fresh: Path, out: Path) -> None:

@@ -34,11 +34,16 @@ def cost_table(frame: pd.DataFrame) -> str:
     return markdown_table(HEADER, rows, left=2)
 
 
-def budgets(frame: pd.DataFrame) -> tuple[float | None, float | None]:
-    """The fewest and the most passes of the runs that reached their end."""
+def budgets(frame: pd.DataFrame) -> dict[str, tuple[float, float]]:
+    """The fewest and the most passes of the runs that reached their end, by dataset."""
     reached = frame[(frame["status"] == "ok") & (frame["metric"] == "passes") & frame["steps"].notna()]
-    values = reached["value"].dropna()
-    return (float(values.min()), float(values.max())) if len(values) else (None, None)
+    passes = reached.dropna(subset="value").groupby("dataset", sort=False)["value"]
+    return {str(dataset): (float(values.min()), float(values.max())) for dataset, values in passes}
+
+
+def equal(low: float, high: float) -> bool:
+    """Whether budgets are the same: the last step of a run may overshoot a little."""
+    return high <= 1.02 * low
 
 
 def _cells(part: pd.DataFrame) -> list[str]:

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from ebmbench.report.frame import variant
+from ebmbench.report.kinds import KINDS, SAID, image_sets
 from ebmbench.report.tables import markdown_table, title
 
 CELLS = ("failed", "stale")
@@ -27,12 +28,15 @@ def failure_table(frame: pd.DataFrame) -> str:
 def missing_table(frame: pd.DataFrame) -> str:
     """Values that good runs could not give, by reason; empty if there are none."""
     gaps = frame[(frame["status"] == "ok") & (frame["metric"] != "") & frame["value"].isna()]
-    found: dict[tuple[str, str, str], list[str]] = {}
-    for (metric, reason), part in gaps.groupby(["metric", "reason"], sort=False):
+    pictured = gaps["dataset"].isin(image_sets(frame))
+    gaps = gaps.assign(kind=gaps["samples"].where(pictured & gaps["samples"].isin(KINDS), ""))
+    found: dict[tuple[str, str, str, str], list[str]] = {}
+    for (metric, kind, reason), part in gaps.groupby(["metric", "kind", "reason"], sort=False):
         methods = ", ".join(dict.fromkeys(title(name) for name in _names(part)))
         sets = ", ".join(f"`{name}`" for name in dict.fromkeys(part["dataset"]))
-        found.setdefault((methods, sets, str(reason) or "no reason given"), []).append(f"`{metric}`")
-    rows = [[", ".join(metrics), *rest] for rest, metrics in found.items()]
+        of = f" of {SAID[str(kind)]}" if kind else ""
+        found.setdefault((of, methods, sets, str(reason) or "no reason given"), []).append(f"`{metric}`")
+    rows = [[", ".join(metrics) + of, *rest] for (of, *rest), metrics in found.items()]
     return markdown_table(["metrics", "methods", "datasets", "reason"], rows, left=4) if rows else ""
 
 

@@ -12,6 +12,9 @@ TRIO = (
     "off_support",
 )  # a small score error alone says nothing about mass: shown together, always
 MAIN = (*TRIO, "mode_density", "mode_sampler", "oracle_gap")
+RATIO = "fid_ratio"  # the main metric of images
+IMAGE = (RATIO, "fid", "kid", "inception_score", "precision", "recall", "class_entropy")
+AIS = ("ais_optimistic", "ais_pessimistic", "ais_gap", "ais_ess")
 
 HEADINGS = {
     "kl": "KL",
@@ -24,6 +27,14 @@ HEADINGS = {
     "kl_target": "KL to the method's target",
     "log_z_error": "error of log Z",
     "log_likelihood": "log-likelihood",
+    "fid_ratio": "FID ratio",
+    "fid": "FID",
+    "kid": "KID",
+    "inception_score": "IS",
+    "ais_optimistic": "log-likelihood, optimistic",
+    "ais_pessimistic": "log-likelihood, pessimistic",
+    "ais_gap": "gap of AIS",
+    "ais_ess": "ESS of AIS",
 }
 ARROWS = {"lower": "↓", "higher": "↑"}
 
@@ -46,14 +57,23 @@ def is_baseline(name: str) -> bool:
 
 
 def metrics(frame: pd.DataFrame) -> list[str]:
-    """All metrics of quality: those of the main table first, then the others as they come."""
+    """All metrics of quality: those of the main tables first, then the others as they come."""
     found = dict.fromkeys(name for name in frame["metric"] if name and name not in COSTS)
-    return [name for name in MAIN if name in found] + [name for name in found if name not in MAIN]
+    first = (*MAIN, *IMAGE, *AIS)
+    return [name for name in first if name in found] + [name for name in found if name not in first]
+
+
+def relevant(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame without baselines that have nothing to say of a dataset (noisy images, of points in the plane)."""
+    good = frame["method"].map(is_baseline).astype(bool) & (frame["status"] == "ok")
+    silent = good & frame.groupby(["dataset", "method"])["value"].transform("count").eq(0)
+    return frame[~silent]
 
 
 def heading(metric: str, direction: str) -> str:
-    """A short name with an arrow towards the better values."""
-    return f"{HEADINGS.get(metric, metric.replace('_', ' '))} {ARROWS.get(direction, '')}".strip()
+    """A short name (with the kind of samples, `fid (buffer)`, if told) and an arrow towards the better values."""
+    name, _, kind = metric.partition(" ")
+    return " ".join(part for part in (HEADINGS.get(name, name.replace("_", " ")), kind, ARROWS.get(direction)) if part)
 
 
 def direction(frame: pd.DataFrame, metric: str) -> str:

@@ -7,16 +7,24 @@ import pandas as pd
 
 from ebmbench.report.catalogue import method_lines, method_names, metric_lines, papers
 from ebmbench.report.costs import cost_table
+from ebmbench.report.explained import explained
 from ebmbench.report.failures import failure_table, missing_table
 from ebmbench.report.figures.image import Image
 from ebmbench.report.glance import glance
 from ebmbench.report.groups import datasets, metrics
+from ebmbench.report.imaging import ais_table, image_tables
+from ebmbench.report.kinds import toys
 from ebmbench.report.notes import notes
 from ebmbench.report.prose import TOGETHER, abstract, statistic
-from ebmbench.report.sampled import Sampled
+from ebmbench.report.sampled import PLANE, Sampled
+from ebmbench.report.sweep import ABOUT as SWEEP
+from ebmbench.report.sweep import sweep_table, tendencies
 from ebmbench.report.tables import full_table, main_table, markdown_table
 
 NO_MAPS = "No maps: nothing two-dimensional has been evaluated."
+NO_IMAGES = "No images: nothing has been sampled yet."
+MISSES = "– means that there is no value; the reason is [below](#failures-and-skipped)."
+MANY = 4  # images of a section; of more, only the first is open
 COST = (
     "The budget is counted in network passes and equal for all methods by protocol; steps and evaluations "
     "say how a method spends it. Seconds and memory depend on the machine and on what else it did; "
@@ -33,21 +41,29 @@ class Images:
     samples: list[Image] = field(default_factory=list)
     health: list[Image] = field(default_factory=list)
     cost: list[Image] = field(default_factory=list)
+    galleries: list[Image] = field(default_factory=list)
+    chains: list[Image] = field(default_factory=list)
+    classes: list[Image] = field(default_factory=list)
+    sweep: list[Image] = field(default_factory=list)
 
 
 def assemble(
-    frame: pd.DataFrame, params: dict[str, Any], images: Images, samplers: Sampled, facts: dict[str, str]
+    frame: pd.DataFrame, params: dict[str, Any], images: Images, samplers: dict[str, Sampled], facts: dict[str, str]
 ) -> str:
-    """The whole report."""
+    """The whole report; a section without text is left out."""
+    plane = len(toys(frame)) > 0
     sections = {
         "At a glance": glance(frame),
-        "Main table": main_table(frame),
+        "Main table": "\n\n".join(
+            filter(None, [main_table(frame) if plane else "", *image_tables(frame), ais_table(frame)])
+        ),
         "How to read it": _reading(frame, params, samplers),
-        "Densities": _gallery(images.densities, NO_MAPS),
-        "Samples": _gallery(images.samples, NO_MAPS),
+        "Densities": _gallery(images.densities, NO_MAPS) if plane else "",
+        "Samples": _samples(images, NO_MAPS if plane else NO_IMAGES),
+        "Interval of renewal": _sweep(frame, images),
         "Training health": _gallery(images.health, "No histories yet."),
         "Cost against quality": "\n\n".join(
-            [_gallery(images.cost, "No run has both a KL and a cost."), COST, cost_table(frame)]
+            [_gallery(images.cost, "No run has both a quality and a cost."), COST, cost_table(frame)]
         ),
         "Full results": _full(frame),
         "Failures and skipped": _failures(frame),
@@ -55,18 +71,40 @@ def assemble(
         "Papers": "\n".join(papers(frame)) or "None.",
     }
     title = f"# ebmbench: suite `{params['benchmark']['suite']}`\n\n{abstract(frame, params)}"
-    return "\n\n".join([title, *(f"## {name}\n\n{text}" for name, text in sections.items())]) + "\n"
+    return "\n\n".join([title, *(f"## {name}\n\n{text}" for name, text in sections.items() if text)]) + "\n"
 
 
-def _reading(frame: pd.DataFrame, params: dict[str, Any], samplers: Sampled) -> str:
-    parts = [statistic(params), TOGETHER, notes(method_names(frame), samplers)]
+def _reading(frame: pd.DataFrame, params: dict[str, Any], samplers: dict[str, Sampled]) -> str:
+    plane = len(toys(frame)) > 0
+    said = notes(method_names(frame), samplers.get(PLANE, {}), plane)
+    parts = [statistic(params), TOGETHER if plane else MISSES, explained(frame, samplers), said]
     for kind, lines in (("Metrics", metric_lines(frame, metrics(frame))), ("Methods", method_lines(frame))):
         parts += [f"{kind}:\n\n" + "\n".join(lines)] if lines else []
-    return "\n\n".join(parts)
+    return "\n\n".join(filter(None, parts))
 
 
 def _gallery(images: list[Image], otherwise: str) -> str:
     return "\n\n".join(image.markdown() for image in images) or otherwise
+
+
+def _samples(images: Images, otherwise: str) -> str:
+    """Clouds of points, then galleries, chains and classes of images, each below a heading of its own."""
+    parts = {"Galleries": images.galleries, "Chains, unrolled": images.chains, "Classes of the samples": images.classes}
+    texts = [_gallery(images.samples, "")]
+    texts += [f"### {name}\n\n{folded(found)}" for name, found in parts.items() if found]
+    return "\n\n".join(filter(None, texts)) or otherwise
+
+
+def folded(images: list[Image]) -> str:
+    """All of them if they are few; of many, the first is open and the reader opens the others."""
+    open_ones = len(images) if len(images) <= MANY else 1
+    return "\n\n".join(image.markdown() if place < open_ones else image.folded() for place, image in enumerate(images))
+
+
+def _sweep(frame: pd.DataFrame, images: Images) -> str:
+    if not images.sweep:
+        return ""
+    return "\n\n".join([_gallery(images.sweep, ""), sweep_table(frame), tendencies(frame), SWEEP])
 
 
 def _full(frame: pd.DataFrame) -> str:

@@ -10,6 +10,10 @@ SMOOTHED = (
     "several levels, the narrowest), so that even a perfect fit has a KL above zero; `kl_target` compares with the "
     "smoothed data."
 )
+SMOOTHED_IMAGES = (
+    "For {methods} the density that is learned and sampled is that of the data *smoothed* by noise of deviation σ (of "
+    "several levels, the narrowest)."
+)
 STARTS = (
     "{methods} differ in where their training chains start (unless their settings say otherwise): those of `cd` at "
     "the data, those of {others} at noise, to go on in a persistent buffer; compare their rows to see its effect."
@@ -23,19 +27,19 @@ SAMPLERS = (
 )
 
 
-def notes(methods: Sequence[str], samplers: Sampled) -> str:
-    """One paragraph for the methods of a suite."""
+def notes(methods: Sequence[str], samplers: Sampled, plane: bool = True) -> str:
+    """One paragraph for the methods of a suite; `plane` says whether any of its data are not images."""
     smoothed = [name for name in methods if name in ("dsm", "ncsn")]
     chains = [name for name in methods if name in ("mle", "cd", "adance")]
     parts = []
     if smoothed:
-        parts.append(SMOOTHED.format(methods=names(smoothed)))
+        parts.append((SMOOTHED if plane else SMOOTHED_IMAGES).format(methods=names(smoothed)))
     others = [name for name in chains if name != "cd"]
     if others and others != chains:
         parts.append(STARTS.format(methods=names(chains), others=names(others)))
     if samplers:
         parts.append(_samplers(samplers))
-    return " ".join([*parts, DEFAULTS])
+    return " ".join([*parts, DEFAULTS] if plane else parts)
 
 
 def _samplers(samplers: Sampled) -> str:

@@ -6,9 +6,10 @@ from typing import Any
 import pandas as pd
 
 from ebmbench.report.catalogue import method_names
-from ebmbench.report.costs import budgets
+from ebmbench.report.costs import budgets, equal
 from ebmbench.report.failures import tally
-from ebmbench.report.groups import datasets
+from ebmbench.report.groups import RATIO, datasets
+from ebmbench.report.kinds import KINDS, SAID, image_sets, kinds, slice_of, toys
 from ebmbench.report.numbers import count
 from ebmbench.report.tables import best_of
 
@@ -64,12 +65,15 @@ def names(items: Sequence[str]) -> str:
 
 
 def _budget(frame: pd.DataFrame) -> str:
-    low, high = budgets(frame)
-    if low is None or high is None:
+    found = budgets(frame)
+    if not found:
         return ""
-    # The last step of a run may overshoot the budget a little.
-    if high <= 1.02 * low:
+    low, high = min(low for low, _ in found.values()), max(high for _, high in found.values())
+    if equal(low, high):
         return f"Every run had the same budget, {count(low)} network passes, whatever the time it took."
+    if all(equal(*ends) for ends in found.values()):
+        each = ", ".join(f"{count(fewest)} on `{dataset}`" for dataset, (fewest, _) in found.items())
+        return f"Every run on a dataset had the same budget of network passes, whatever the time it took: {each}."
     return f"Runs took between {count(low)} and {count(high)} network passes."
 
 
@@ -90,18 +94,26 @@ def _ending(frame: pd.DataFrame) -> str:
 
 
 def _leaders(frame: pd.DataFrame) -> str:
-    """Who is best or ties with the best by KL, and on how many datasets."""
-    sets = datasets(frame)
-    winners = {dataset: best_of(frame, dataset, "kl") for dataset in sets}
-    decided = [dataset for dataset in sets if winners[dataset]]
+    """Who is best or ties with the best: by KL, and for images by FID ratio within each kind of samples."""
+    plane, pictured = toys(frame), image_sets(frame)
+    said = [_best_by("KL", {dataset: best_of(plane, dataset, "kl") for dataset in datasets(plane)}, frame)]
+    for kind in KINDS:
+        sets = [dataset for dataset in pictured if kind in kinds(frame, dataset)]
+        winners = {dataset: best_of(slice_of(frame, dataset, kind), dataset, RATIO) for dataset in sets}
+        said.append(_best_by(f"FID ratio of {SAID[kind]}", winners, frame))
+    return " ".join(filter(None, said))
+
+
+def _best_by(what: str, winners: dict[str, set[str]], frame: pd.DataFrame) -> str:
+    """On how many datasets each method leads; empty if nothing is decided."""
+    decided = [names_of for names_of in winners.values() if names_of]
     if not decided:
         return ""
     wins = {
-        method: sum(any(name.split(" ")[0] == method for name in winners[dataset]) for dataset in decided)
+        method: sum(any(name.split(" ")[0] == method for name in names_of) for names_of in decided)
         for method in method_names(frame)
     }
     ranked = sorted((name for name in wins if wins[name]), key=lambda name: -wins[name])
     first, *rest = [f"`{name}`" for name in ranked]
     others = "".join(f", {name} on {wins[name.strip('`')]}" for name in rest)
-    on = plural(wins[ranked[0]], "dataset")
-    return f"By KL, {first} is best or tied with the best on {on}{others}."
+    return f"By {what}, {first} is best or tied with the best on {plural(wins[ranked[0]], 'dataset')}{others}."

@@ -1,4 +1,4 @@
-"""`results.csv`: one row for each run and metric, the only place the report takes its numbers from.
+"""`results.csv`: one row for each run, metric and kind of samples, the only place the report takes its numbers from.
 
 The table is tidy: filter by `metric`, group by `dataset`, `method` and `settings`, take statistics over
 `seed`. A cell that failed, and a run without any number, has one row with an empty `metric`, its `status` and
@@ -26,6 +26,7 @@ COLUMNS = {
     "status": "ok, diverged, skipped (runs); failed, stale (cells)",
     "reason": "why there is no value",
     "metric": "name of the metric",
+    "samples": "kind of samples behind the value: buffer, short, long, data, exact; empty if it needs none",
     "value": "its value; empty when not available",
     "error": "standard error of this single value, where known",
     "n": "samples or grid points behind the value",

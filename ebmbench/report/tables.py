@@ -1,4 +1,4 @@
-"""Markdown tables of results: the main table, and everything about one dataset.
+"""Markdown tables of results: the main table of data in the plane, and everything about one dataset.
 
 Methods that tie with the best are bold (see `statistics`). A number of fewer values than runs says so, `0.12 (4/5)`,
 or whoever diverged would look good for it. Baselines stand first, in italics, and do not
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from ebmbench.report.groups import MAIN, datasets, direction, heading, is_baseline, metrics, variants
+from ebmbench.report.kinds import KINDS, is_image, of_kind, toys
 from ebmbench.report.numbers import decimals, spread
 from ebmbench.report.statistics import Summary, leaders, summarise, verdict
 
@@ -22,8 +23,9 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: i
 
 
 def main_table(frame: pd.DataFrame) -> str:
-    """Every method on every dataset in the main metrics, grouped by dataset."""
-    columns = {metric: _column(frame, metric) for metric in MAIN}
+    """Every method on every dataset that is not of images in the main metrics, grouped by dataset."""
+    frame = toys(frame)
+    columns = {metric: column(frame, metric) for metric in MAIN}
     rows = []
     for dataset in datasets(frame):
         for place, (name, part) in enumerate(variants(frame, dataset).items()):
@@ -34,15 +36,28 @@ def main_table(frame: pd.DataFrame) -> str:
 
 
 def full_table(frame: pd.DataFrame, dataset: str) -> str:
-    """All metrics of one dataset, one a row, one column for each method."""
+    """All metrics of one dataset, one a row for each kind of samples, one column for each method."""
     part = frame[frame["dataset"] == dataset]
     names = list(variants(part, dataset))
     rows = []
-    for metric in metrics(part):
-        column = _column(part, metric)
-        rows.append([heading(metric, direction(part, metric)), *(column[dataset, name] for name in names)])
+    for metric, kind in measures(part, dataset):
+        cells = column(of_kind(part, kind) if kind else part, metric)
+        said = heading(f"{metric} ({kind})" if kind else metric, direction(part, metric))
+        rows.append([said, *(cells[dataset, name] for name in names)])
     rows.append(["runs", *(verdict(rows_of) for rows_of in variants(part, dataset).values())])
     return markdown_table(["metric", *(title(name) for name in names)], rows)
+
+
+def measures(part: pd.DataFrame, dataset: str) -> list[tuple[str, str]]:
+    """Metrics with any value on a dataset, by kind of samples where kinds must be told apart."""
+    known = part[part["value"].notna()]
+    found = []
+    for metric in metrics(known):
+        has = set(part.loc[part["metric"] == metric, "samples"])
+        among = [kind for kind in KINDS if kind in has]
+        named = is_image(part, dataset) or len(among) > 1
+        found += [(metric, kind) for kind in among] if named and among else [(metric, "")]
+    return found
 
 
 def title(name: str) -> str:
@@ -60,7 +75,7 @@ def best_of(frame: pd.DataFrame, dataset: str, metric: str) -> set[str]:
     return leaders(_competitors(_summaries(frame, dataset, metric)))
 
 
-def _column(frame: pd.DataFrame, metric: str) -> dict[tuple[str, str], str]:
+def column(frame: pd.DataFrame, metric: str) -> dict[tuple[str, str], str]:
     """The text of a metric for each dataset and method, with one number of decimals for all."""
     found = {dataset: _summaries(frame, dataset, metric) for dataset in datasets(frame)}
     places = decimals(one.mean for part in found.values() for one in part.values())

@@ -117,12 +117,25 @@ def save(figure: Figure, file: Path) -> Path:
         return file
     drawn = BytesIO()
     figure.savefig(drawn, dpi=DOTS, format="png", bbox_inches="tight", pad_inches=MARGIN)
-    image = Image.open(drawn).convert("RGB")
+    return write_png(Image.open(drawn), file)
+
+
+def write_png(image: Image.Image, file: Path) -> Path:
+    """Write an image as small as can be, with fewer colours if it would be too large."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    image = image if image.mode == "P" else compact(image)
     image.save(file, optimize=True)
     for colours in (256, 128, 64, 32):
         if file.stat().st_size > LARGEST:
             image.quantize(colours, kmeans=1, dither=Image.Dither.NONE).save(file, optimize=True)
     return file
+
+
+def compact(image: Image.Image) -> Image.Image:
+    """Without transparency, and with one channel if there is nothing but grey."""
+    image = image.convert("RGB")
+    red, green, blue = (np.asarray(one) for one in image.split())
+    return image.convert("L") if np.array_equal(red, green) and np.array_equal(red, blue) else image
 
 
 def _place(method: str) -> int:

@@ -50,8 +50,25 @@ class Settings(SteppingSettings):
 
     def fitted(self, facts: Facts) -> "Settings":
         """The same settings in the data's own units."""
-        sigmas = {"sigma_max": self.sigma_max * facts.scale, "sigma_min": self.sigma_min * facts.scale}
-        return self.model_copy(update={"step_size": self.step_size * facts.scale**2, **sigmas})
+        sigmas = {"sigma_max": self.sigma_max * facts.unit, "sigma_min": self.sigma_min * facts.unit}
+        return self.model_copy(update={"step_size": self.step_size * facts.unit**2, **sigmas})
+
+    @property
+    def total_steps(self) -> int:
+        """Steps at all levels."""
+        return self.steps * self.levels
+
+    def parts(self, most: int) -> list["Settings"]:
+        """Runs over consecutive levels; the noise is taken away at the end of the last only."""
+        sigmas = self.ladder().tolist()
+        cuts = [round(i * self.levels / min(most, self.levels)) for i in range(min(most, self.levels) + 1)]
+        return [self._part(sigmas[a:b], last=b == self.levels) for a, b in zip(cuts, cuts[1:], strict=False)]
+
+    def _part(self, sigmas: list[float], last: bool) -> "Settings":
+        # α_i = ε·σ_i²/σ_L² is to stay what it is although the part ends at another σ.
+        step_size = self.step_size * (sigmas[-1] / self.sigma_min) ** 2
+        update = {"sigma_max": sigmas[0], "sigma_min": sigmas[-1], "levels": len(sigmas), "step_size": step_size}
+        return self.model_copy(update={**update, "denoise": self.denoise and last})
 
     def ladder(self) -> Tensor:
         """σ₁ … σ_L in float64, largest first."""

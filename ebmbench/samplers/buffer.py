@@ -36,7 +36,7 @@ class Buffer(nn.Module):
         A buffer with fewer chains gives them all.
         """
         index = torch.randperm(len(self.chains), generator=draw("pick"))[: len(fresh)]
-        restart = torch.rand(len(index), generator=draw("rejuvenate")) < rate
+        restart = (torch.rand(len(index), generator=draw("rejuvenate")) < rate).to(fresh.device)
         restart = (restart | ~self.begun[index]).reshape(-1, *[1] * (fresh.dim() - 1))
         chain = move(torch.where(restart, fresh[: len(index)], self.chains[index]))
         self.chains[index] = chain.x

@@ -1,5 +1,6 @@
 """The contract of a sampler: settings that can be read from `params.yaml`, and what a run gives back."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -35,6 +36,15 @@ class SamplerSettings(BaseModel):
         """T, where chains tend to exp(−E/T): 1 for every valid sampler."""
         return 1.0
 
+    @property
+    def total_steps(self) -> int:
+        """Steps of a whole run."""
+        return self.steps
+
+    def parts(self, most: int) -> list[Self]:
+        """The run cut into at most so many consecutive runs, shorter ones first."""
+        return [self.model_copy(update={"steps": steps}) for steps in moments(self.steps, most)]
+
     def fitted(self, facts: Facts) -> Self:
         """The same settings in the data's own units; a sampler without lengths has nothing to convert."""
         return self
@@ -51,4 +61,11 @@ class SteppingSettings(SamplerSettings):
 
     def fitted(self, facts: Facts) -> Self:
         """The same settings in the data's own units."""
-        return self.model_copy(update={"step_size": self.step_size * facts.scale**2})
+        return self.model_copy(update={"step_size": self.step_size * facts.unit**2})
+
+
+def moments(total: int, most: int) -> Iterator[int]:
+    """Lengths of the parts of `total` steps, `most` at the most: they end at 1, 2, 5, 10, 20, 50, … and the total."""
+    ends = [digit * 10**power for power in range(9) for digit in (1, 2, 5) if digit * 10**power < total]
+    ends = [*ends, total][-most:]
+    return (end - start for start, end in zip([0, *ends], ends, strict=False))

@@ -12,6 +12,7 @@ from torch import Generator, Tensor
 
 from ebmbench.core.energy import Energy
 from ebmbench.core.errors import UserError
+from ebmbench.core.streams import uniform
 from ebmbench.samplers.chain import Chain, SamplerSettings
 from ebmbench.samplers.metropolis import moved
 
@@ -45,7 +46,7 @@ def gibbs(energy: Energy, x: Tensor, steps: int, generator: Generator) -> Chain:
             other = flipped(x, unit)
             e_other = energy(other)
             present = x.flatten(1)[:, unit]
-            on = torch.rand(len(x), generator=generator, dtype=x.dtype) < conditional(present, e, e_other)
+            on = uniform(present, generator) < conditional(present, e, e_other)
             flip = on != (present > 0)
             x, e = moved(flip, (other, e_other), (x, e))
             flips = flips + flip.float().mean()

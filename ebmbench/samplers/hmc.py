@@ -18,6 +18,7 @@ from pydantic import Field
 from torch import Generator, Tensor
 
 from ebmbench.core.energy import Energy, energy_and_score
+from ebmbench.core.streams import normal
 from ebmbench.samplers.chain import Chain, SteppingSettings
 from ebmbench.samplers.metropolis import accepted, moved
 
@@ -49,7 +50,7 @@ def hmc(energy: Energy, x: Tensor, steps: int, epsilon: float, length: int, gene
     state = State(x, *energy_and_score(energy, x))
     moves = total = torch.zeros(())
     for _ in range(steps):
-        momentum = torch.randn(x.shape, generator=generator, dtype=x.dtype)
+        momentum = normal(x, generator)
         proposal, momentum_new = leapfrog(energy, state, momentum, epsilon, length)
         log_ratio = state.e + _kinetic(momentum) - proposal.e - _kinetic(momentum_new)
         accept = accepted(log_ratio, x.dtype, generator)

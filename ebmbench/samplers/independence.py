@@ -15,6 +15,7 @@ from torch import Generator, Tensor
 from ebmbench.core.energy import Energy
 from ebmbench.core.errors import UserError
 from ebmbench.core.facts import Facts
+from ebmbench.core.streams import normal
 from ebmbench.samplers.chain import Chain, SamplerSettings
 from ebmbench.samplers.metropolis import accepted, moved
 
@@ -32,7 +33,7 @@ class Settings(SamplerSettings):
     def fitted(self, facts: Facts) -> "Settings":
         """The same settings in the data's own units, with the data's mean unless there is a centre."""
         centre = facts.mean if self.centre is None else self.centre
-        return self.model_copy(update={"width": self.width * facts.scale, "centre": centre})
+        return self.model_copy(update={"width": self.width * facts.unit, "centre": centre})
 
     def run(self, energy: Energy, x: Tensor, generator: Generator) -> Chain:
         """Sample with these settings; without a centre, around zero."""
@@ -55,7 +56,7 @@ def independence(energy: Energy, x: Tensor, steps: int, mean: Tensor, width: flo
     e, log_q = energy(x), _log_density((x - mean) / width)
     moves = torch.zeros(())
     for _ in range(steps):
-        noise = torch.randn(x.shape, generator=generator, dtype=x.dtype)
+        noise = normal(x, generator)
         proposal = mean + width * noise
         e_new, log_q_new = energy(proposal), _log_density(noise)
         accept = accepted(e - e_new + log_q - log_q_new, x.dtype, generator)

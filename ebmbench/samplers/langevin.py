@@ -1,12 +1,13 @@
 """Unadjusted Langevin dynamics: x ← x − ½·η·∇E(x) + τ·ε, with ε ~ N(0, I).
 
 τ = √η is the valid sampler: its stationary density tends to exp(−E)/Z as η → 0. Any other τ samples at
-temperature τ²/η; a tiny τ is the short-run sampler of image EBMs (Nijkamp et al. 2019). Diagnostics: the mean
-gradient norm along the chain, and at its end.
+temperature τ²/η; a tiny τ is the short-run sampler of image EBMs (Nijkamp et al. 2019). Image EBMs are also trained
+with each coordinate of the gradient clipped (`clip`) and with chains kept in the images' box (`box`): no longer a
+sampler of exp(−E)/Z, whatever τ. Diagnostics: the mean gradient norm along the chain, and at its end.
 """
 
 import math
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from pydantic import Field
@@ -14,6 +15,7 @@ from torch import Generator, Tensor
 
 from ebmbench.core.energy import Energy, score
 from ebmbench.core.facts import Facts
+from ebmbench.core.streams import normal
 from ebmbench.samplers.chain import Chain, SteppingSettings
 
 PAPER = "Welling & Teh, Bayesian Learning via Stochastic Gradient Langevin Dynamics, ICML 2011"
@@ -27,6 +29,8 @@ class Settings(SteppingSettings):
     noise_std: float | None = Field(
         None, ge=0, description="τ in units of the data's deviation; null: √η, the valid sampler"
     )
+    clip: float | None = Field(None, gt=0, description="largest size of a coordinate of ∇E; null: no limit")
+    box: float | None = Field(None, gt=0, description="chains are kept in [−box, box]; null: nowhere")
 
     @property
     def temperature(self) -> float:
@@ -35,22 +39,39 @@ class Settings(SteppingSettings):
 
     def fitted(self, facts: Facts) -> "Settings":
         """The same settings in the data's own units."""
-        noise = None if self.noise_std is None else self.noise_std * facts.scale
-        return self.model_copy(update={"step_size": self.step_size * facts.scale**2, "noise_std": noise})
+        noise = None if self.noise_std is None else self.noise_std * facts.unit
+        return self.model_copy(update={"step_size": self.step_size * facts.unit**2, "noise_std": noise})
 
     def run(self, energy: Energy, x: Tensor, generator: Generator) -> Chain:
         """Sample with these settings."""
         noise_std = math.sqrt(self.step_size) if self.noise_std is None else self.noise_std
-        return langevin(energy, x, self.steps, self.step_size, noise_std, generator)
+        return langevin(energy, x, self.steps, self.step_size, noise_std, generator, Limits(self.clip, self.box))
 
 
-def langevin(energy: Energy, x: Tensor, steps: int, step_size: float, noise_std: float, generator: Generator) -> Chain:
+class Limits(NamedTuple):
+    """What is done to gradients and chains beside Langevin's own step; nothing, unless asked for."""
+
+    clip: float | None = None
+    box: float | None = None
+
+
+def langevin(
+    energy: Energy,
+    x: Tensor,
+    steps: int,
+    step_size: float,
+    noise_std: float,
+    generator: Generator,
+    limits: Limits = Limits(),  # noqa: B008
+) -> Chain:
     """Move all chains from `x` (which is left alone) by `steps` steps."""
     norm = total = torch.zeros(())
     for _ in range(steps):
         s = score(energy, x)
         norm = s.flatten(1).norm(dim=1).mean()
         total = total + norm
-        noise = torch.randn(x.shape, generator=generator, dtype=x.dtype)
-        x = x + 0.5 * step_size * s + noise_std * noise
+        drift = s if limits.clip is None else s.clamp(-limits.clip, limits.clip)
+        noise = normal(x, generator)
+        x = x + 0.5 * step_size * drift + noise_std * noise
+        x = x if limits.box is None else x.clamp(-limits.box, limits.box)
     return Chain(x.detach(), {"gradient_norm": total / steps, "last_gradient_norm": norm})

@@ -21,6 +21,7 @@ from pydantic import Field
 from torch import Generator, Tensor
 
 from ebmbench.core.energy import Energy, energy_and_score
+from ebmbench.core.streams import normal
 from ebmbench.samplers.chain import Chain, SteppingSettings
 from ebmbench.samplers.metropolis import accepted, moved
 
@@ -88,7 +89,7 @@ def _step(
 ) -> tuple[State, Tensor]:
     """One proposal for every chain: the new state, and which chains moved."""
     x = state.x
-    noise = torch.randn(x.shape, generator=generator, dtype=x.dtype)
+    noise = normal(x, generator)
     proposal = _state(energy, x + state.drift + _root(step_size) * noise, step_size, truncation)
     back = (x - proposal.x - proposal.drift).flatten(1).square().sum(1) / (2 * step_size)
     log_ratio = state.e - proposal.e - back + 0.5 * noise.flatten(1).square().sum(1)

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 import torch
 from torch import Generator, Tensor
 
+from ebmbench.core.streams import uniform
+
 
 def accepted(log_ratio: Tensor, dtype: torch.dtype, generator: Generator) -> Tensor:
     """Which chains move, `(B,)`. A ratio that is not a number (∞ − ∞) is refused."""
-    return torch.rand(len(log_ratio), generator=generator, dtype=dtype).log() < log_ratio
+    return uniform(log_ratio.to(dtype), generator).log() < log_ratio
 
 
 def moved(accept: Tensor, proposal: Sequence[Tensor], state: Sequence[Tensor]) -> list[Tensor]:

@@ -10,6 +10,7 @@ import torch
 from torch import Generator, Tensor
 
 from ebmbench.core.energy import Energy
+from ebmbench.core.streams import normal
 from ebmbench.samplers.chain import Chain, SteppingSettings
 from ebmbench.samplers.metropolis import accepted, moved
 
@@ -33,7 +34,7 @@ def random_walk(energy: Energy, x: Tensor, steps: int, noise_std: float, generat
     e = energy(x)
     moves = torch.zeros(())
     for _ in range(steps):
-        proposal = x + noise_std * torch.randn(x.shape, generator=generator, dtype=x.dtype)
+        proposal = x + noise_std * normal(x, generator)
         e_new = energy(proposal)
         accept = accepted(e - e_new, x.dtype, generator)
         x, e = moved(accept, (proposal, e_new), (x, e))

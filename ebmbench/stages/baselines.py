@@ -3,13 +3,11 @@
 import argparse
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-import torch
-
 from ebmbench.core.code import code_hash
-from ebmbench.core.facts import load_facts
+from ebmbench.core.facts import load_facts, read_split
 from ebmbench.core.files import read_json, write_json
 from ebmbench.core.params import Params, load_params
 from ebmbench.core.registry import load
@@ -17,13 +15,13 @@ from ebmbench.core.store import Store, digest
 from ebmbench.core.streams import stream
 from ebmbench.data.loading import open_density
 from ebmbench.metrics.evaluation import Evaluation
-from ebmbench.stages.judgement import collect, judge, leave
+from ebmbench.stages.judgement import collect, extractor_inputs, judge, leave
 from ebmbench.stages.shell import run_stage
 
 
 def judge_baselines(root: Path, dataset: str) -> None:
     """All baselines with all seeds; a seed draws other samples."""
-    params = load_params(root)
+    params = load_params(root).on(dataset)
     store, done = Store(root / "work"), {}
     for name in params.benchmark.baselines:
         for seed in params.benchmark.seeds:
@@ -31,13 +29,7 @@ def judge_baselines(root: Path, dataset: str) -> None:
             done[baseline.label] = store.obtain(baseline.digest(), baseline.make)
     folder = root / "runs" / params.benchmark.suite / dataset / "_baselines"
     density = open_density(dataset, params.datasets[dataset], root)
-    collect(
-        folder,
-        {"suite": params.benchmark.suite, "dataset": dataset},
-        done,
-        load_facts(root / "data" / dataset),
-        density,
-    )
+    collect(folder, {"suite": params.benchmark.suite, "dataset": dataset}, done, root / "data" / dataset, density)
     write_json(folder / "cost.json", {label: read_json(run / "cost.json") for label, run in done.items()})
 
 
@@ -46,6 +38,7 @@ class Baseline:
 
     def __init__(self, root: Path, dataset: str, params: Params, name: str, seed: int) -> None:
         self.data, self.root, self.dataset = root / "data" / dataset, root, dataset
+        self.features = root / "features" / dataset
         self.params, self.name, self.seed = params, name, seed
         self.label = f"{name}/seed={seed}"
 
@@ -59,8 +52,9 @@ class Baseline:
             "data": read_json(self.data / "facts.json"),
             "source": read_json(self.data / "source.json"),
             "metrics": metrics,
-            "settings": self.params.evaluation.model_dump(),
+            "settings": self.params.metrics.model_dump(),
             "count": self.params.sampling.chains,
+            "features": extractor_inputs(self.features, self.params.metrics, self.root),
             "code": code_hash(modules),
         }
         return digest(inputs)
@@ -69,14 +63,17 @@ class Baseline:
         """Judge it into a folder."""
         clock = time.perf_counter()
         facts = load_facts(self.data)
-        train, test = (torch.from_numpy(np.load(self.data / f"{split}.npy")) for split in ("train", "test"))
+        train, test = (read_split(self.data, split) for split in ("train", "test"))
         density = open_density(self.dataset, self.params.datasets[self.dataset], self.root)
         generator = stream(self.seed, "baseline", self.name, self.dataset)
-        subject = load("baselines", self.name).subject(density, train, facts, self.params.sampling.chains, generator)
-        evaluation = Evaluation(subject, test, density, facts, self.params.evaluation)
+        count = self.params.sampling.chains
+        subject = load("baselines", self.name).subject(density, train, test, facts, count, generator)
+        subject = replace(subject, kind="exact")
+        evaluation = Evaluation(subject, test, density, facts, self.params.metrics, train, self.features)
+        evaluations = {"exact": evaluation}
         run = {"method": self.name, "settings": "", "seed": self.seed, "label": self.label}
         run |= {"digest": self.digest(), "status": "ok", "reason": ""}
-        leave(result, run, judge(evaluation, self.params.benchmark.metrics), evaluation, clock)
+        leave(result, run, judge(evaluations, self.params.benchmark.metrics), evaluations, {}, clock)
 
 
 def main(argv: list[str] | None = None) -> int:

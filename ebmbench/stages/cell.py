@@ -33,6 +33,11 @@ class Cell:
         return self.root / "data" / self.dataset
 
     @property
+    def features(self) -> Path:
+        """`features/<dataset>`."""
+        return self.root / "features" / self.dataset
+
+    @property
     def work(self) -> Path:
         """`work`, shared by all cells."""
         return self.root / "work"

@@ -7,7 +7,7 @@ to `cost/`.
 import hashlib
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +16,17 @@ import torch
 from torch import Tensor
 
 from ebmbench.core.code import code_hash
-from ebmbench.core.facts import load_facts
+from ebmbench.core.facts import Facts, read_split
 from ebmbench.core.files import read_json, write_json
-from ebmbench.core.params import Params, load_params
+from ebmbench.core.params import KINDS, Params, load_params
 from ebmbench.core.registry import load as load_module
 from ebmbench.core.store import Store, digest
 from ebmbench.data.densities.density import Density
 from ebmbench.data.loading import open_density
 from ebmbench.metrics.evaluation import Evaluation, Subject, Value
+from ebmbench.stages.arrays import load_arrays
 from ebmbench.stages.cell import Cell, cell_parser, open_cell
-from ebmbench.stages.judgement import Values, collect, judge, leave
+from ebmbench.stages.judgement import Values, collect, extractor_inputs, judge, leave
 from ebmbench.stages.shell import run_stage
 from ebmbench.training.trained import load
 
@@ -39,7 +40,7 @@ def evaluate_cell(cell: Cell, params: Params) -> None:
     runs = {label: Run(cell, params, density, status) for label, status in cell.runs().items()}
     done = {label: store.obtain(run.digest(), run.make) for label, run in runs.items()}
     shared = {"suite": cell.suite, "dataset": cell.dataset, "method": cell.method}
-    collect(cell.folder, shared, done, load_facts(cell.data), density)
+    collect(cell.folder, shared, done, cell.data, density)
     write_json(
         cell.folder / "cost" / "evaluate.json", {label: read_json(run / "cost.json") for label, run in done.items()}
     )
@@ -58,13 +59,13 @@ class Run:
         """Names the judgement by the run, its samples, the metrics, the truth, and the code."""
         metrics = self.params.benchmark.metrics
         modules = ["ebmbench.stages.evaluate", *(f"ebmbench.metrics.{name}" for name in metrics)]
-        samples = self._samples_file
         inputs = {
             "run": self.status["digest"],
-            "samples": hashlib.sha256(samples.read_bytes()).hexdigest() if samples.exists() else None,
+            "samples": {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in self._files("*.np[yz]")},
+            "features": extractor_inputs(self.cell.features, self.params.metrics, self.cell.root),
             "source": read_json(self.cell.data / "source.json"),
             "metrics": metrics,
-            "settings": self.params.evaluation.model_dump(),
+            "settings": self.params.metrics.model_dump(),
             "code": code_hash(modules),
         }
         return digest(inputs)
@@ -76,28 +77,45 @@ class Run:
         swept = ", ".join(f"{key}={value}" for key, value in status["settings"].items())
         run = {key: status[key] for key in ("label", "digest", "status", "seed")}
         run |= {"settings": swept, "reason": status["reason"] or ""}
-        counts = {name: Value(status.get(name), n=1, protocol="training") for name in COUNTS if name in status}
+        counts = {(name, ""): Value(status.get(name), n=1, protocol="training") for name in COUNTS if name in status}
         if status["status"] != "ok":
-            values: Values = {name: Value(reason=run["reason"]) for name in self.params.benchmark.metrics}
-            return leave(result, run, values | counts, None, clock)
-        evaluation = self._evaluation()
-        leave(result, run, judge(evaluation, self.params.benchmark.metrics) | counts, evaluation, clock)
+            values: Values = {(name, ""): Value(reason=run["reason"]) for name in self.params.benchmark.metrics}
+            return leave(result, run, values | counts, {}, {}, clock)
+        evaluations = self._evaluations()
+        films = self._folder / "films.npz"
+        values = judge(evaluations, self.params.benchmark.metrics) | counts
+        leave(result, run, values, evaluations, load_arrays(films) if films.exists() else {}, clock)
 
-    def _evaluation(self) -> Evaluation:
+    def _evaluations(self) -> dict[str, Evaluation]:
+        """One for each kind of samples."""
         trained = load(self.cell.folder / "train" / self.status["label"]).double()
         method = load_module("methods", self.cell.method)
         settings = method.Settings(**trained.header["settings"])
-        target = method.Method.target(settings, self.density, trained.facts.scale) if self.density else None
-        samples = _tensor(self._samples_file) if self._samples_file.exists() else None
+        target = method.Method.target(settings, self.density, trained.facts.unit) if self.density else None
         energy = trained.energy if trained.has_energy else None
-        kind = read_json(self._samples_file.with_name("diagnostics.json"))["sampler"] if samples is not None else ""
-        subject = Subject(energy, samples, target, self.status["learned"], trained.score, kind)
-        test = _tensor(self.cell.data / "test.npy")
-        return Evaluation(subject, test, self.density, trained.facts, self.params.evaluation)
+        whole = Subject(energy, None, target, self.status["learned"], trained.score)
+        diagnostics = read_json(self._folder / "diagnostics.json") if self._files("*.npy") else {}
+        subjects: dict[str, Subject] = {
+            kind: replace(whole, samples=_tensor(self._folder / f"{kind}.npy"), sampler=one["sampler"], kind=kind)
+            for kind in KINDS
+            if (one := diagnostics.get(kind))
+        }
+        test, train = read_split(self.cell.data, "test"), self._train(trained.facts)
+        return {
+            kind: Evaluation(subject, test, self.density, trained.facts, self.params.metrics, train, self.cell.features)
+            for kind, subject in (subjects or {"": whole}).items()
+        }
+
+    def _train(self, facts: Facts) -> Tensor | None:
+        """The training set, which only images are compared with."""
+        return read_split(self.cell.data, "train") if facts.is_image else None
 
     @property
-    def _samples_file(self) -> Path:
-        return self.cell.folder / "sample" / self.status["label"] / "samples.npy"
+    def _folder(self) -> Path:
+        return self.cell.folder / "sample" / self.status["label"]
+
+    def _files(self, pattern: str) -> list[Path]:
+        return sorted(self._folder.glob(pattern))
 
 
 def _tensor(path: Path) -> Tensor:
@@ -110,7 +128,7 @@ def main(argv: list[str] | None = None) -> int:
 
     def work(root: Path) -> None:
         params = load_params(root)
-        evaluate_cell(open_cell(root, params, arguments), params)
+        evaluate_cell(open_cell(root, params, arguments), params.on(arguments.dataset))
 
     return run_stage(f"evaluate@{arguments.dataset}-{arguments.method}", work)
 

@@ -16,7 +16,8 @@ from ebmbench.training.job import Job, grid, shown
 
 
 def cell_jobs(params: Params, method: str, facts: Facts) -> Iterator[Job]:
-    """Every run of a cell."""
+    """Every run of a cell, with the values that hold on its dataset."""
+    params = params.on(facts.name)
     for settings, model, swept in cell_settings(params, method):
         for seed in params.benchmark.seeds:
             yield Job(method, settings, swept, seed, params.training, model, facts)
@@ -24,6 +25,7 @@ def cell_jobs(params: Params, method: str, facts: Facts) -> Iterator[Job]:
 
 def cell_settings(params: Params, method: str) -> Iterator[tuple[Settings, Any, dict[str, Any]]]:
     """The method's settings, its network's settings, and the swept values, for every combination."""
+    # With the values of a dataset's overrides a fault may stand there and not at the plain key.
     key = f"methods.{method}"
     for name, values in params.methods[method].items():
         if not isinstance(values, list):

@@ -1,35 +1,59 @@
 """Judging a model by the chosen metrics, and the files in which the numbers are kept.
 
 One judgement is a folder: `judgement.json`, `picture.npz`, `cost.json`. A cell's judgements are collected into
-`metrics.json` (numbers by run, for `dvc metrics`), `rows.csv` (the same, tidy, with errors and protocol) and
-`density.npz` (for the figures).
+`metrics.json` (numbers by run, for `dvc metrics`; of images by kind of samples too), `rows.csv` (the same, tidy, with
+errors and protocol) and `pictures.npz` (small arrays for the figures: the report needs neither torch nor models).
 """
 
 import csv
+import hashlib
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ebmbench.core.facts import Facts
+from ebmbench.core.errors import UserError
+from ebmbench.core.facts import load_facts
 from ebmbench.core.files import read_json, replacing, write_json
+from ebmbench.core.params import FILE, Metrics
 from ebmbench.core.registry import entries, load
 from ebmbench.data.densities.density import Density
 from ebmbench.metrics.evaluation import Evaluation, Unavailable, Value
-from ebmbench.stages.picture import frame, load_arrays, picture, save_arrays
+from ebmbench.stages.arrays import Arrays, load_arrays, save_arrays
+from ebmbench.stages.gallery import gallery, real
+from ebmbench.stages.picture import frame, picture
 from ebmbench.training.run import peak_memory
 
-COLUMNS = ["suite", "dataset", "method", "settings", "seed", "label", "digest", "status", "reason", "metric", "value"]
-COLUMNS += ["error", "n", "direction", "protocol"]
+COLUMNS = ["suite", "dataset", "method", "settings", "seed", "label", "digest", "status", "reason", "metric", "samples"]
+COLUMNS += ["value", "error", "n", "direction", "protocol"]
 
-Values = dict[str, Value]
+Values = dict[tuple[str, str], Value]
+"""By metric and kind of samples; the kind is empty for metrics that need none."""
+Evaluations = Mapping[str, Evaluation]
+"""By kind of samples; a model without any has one, of kind ""."""
 
 
-def judge(evaluation: Evaluation, metrics: Iterable[str]) -> Values:
-    """Every metric's value; one that cannot be had says why."""
-    return {name: _compute(evaluation, name) for name in metrics}
+def judge(evaluations: Evaluations, metrics: Iterable[str]) -> Values:
+    """Every metric's value, of each kind of samples apart if it judges samples; one that cannot be had says why."""
+    whole = evaluations.get("long") or next(iter(evaluations.values()))
+    values: Values = {}
+    for name in metrics:
+        judged = evaluations if entries("metrics")[name].samples else {"": whole}
+        values |= {(name, kind): _compute(evaluation, name) for kind, evaluation in judged.items()}
+    return values
+
+
+def extractor_inputs(features: Path, settings: Metrics, root: Path) -> dict[str, Any]:
+    """What names the features that images are judged on: the classifier's status, and the weights of Inception."""
+    status, weights = features / "status.json", settings.inception_weights
+    if weights is not None and not (root / weights).is_file():
+        raise UserError(f"{FILE}: metrics.inception_weights: found {weights!r}, but there is no such file")
+    return {
+        "classifier": read_json(status) if status.is_file() else None,
+        "inception": None if weights is None else hashlib.sha256((root / weights).read_bytes()).hexdigest(),
+    }
 
 
 def _compute(evaluation: Evaluation, metric: str) -> Value:
@@ -42,17 +66,29 @@ def _compute(evaluation: Evaluation, metric: str) -> Value:
     return value
 
 
-def leave(result: Path, run: dict[str, Any], values: Values, evaluation: Evaluation | None, clock: float) -> None:
+def leave(
+    result: Path, run: dict[str, Any], values: Values, evaluations: Evaluations, films: Arrays, clock: float
+) -> None:
     """Write one judgement; `run` holds label, digest, status and the like; `clock` is when it began."""
-    rows = [{**run, **_cells(name, value, run)} for name, value in values.items()]
+    rows = [{**run, **_cells(metric, kind, value, run)} for (metric, kind), value in values.items()]
     write_json(result / "judgement.json", rows)
-    save_arrays(result / "picture.npz", picture(evaluation, run["label"]) if evaluation is not None else {})
+    save_arrays(result / "picture.npz", _pictures(evaluations, run["label"], films))
     seconds = round(time.perf_counter() - clock, 3)
     write_json(result / "cost.json", {"seconds": seconds, "peak_memory_mb": peak_memory()})
 
 
-def _cells(metric: str, value: Value, run: dict[str, Any]) -> dict[str, Any]:
-    cells = {"metric": metric, **asdict(value), "reason": value.reason or run["reason"] or ""}
+def _pictures(evaluations: Evaluations, label: str, films: Arrays) -> Arrays:
+    arrays: Arrays = {}
+    for evaluation in evaluations.values():
+        if evaluation.facts.is_image:
+            return gallery(evaluations, label, films)
+        if evaluation.facts.shape == [2]:
+            arrays |= picture(evaluation, label)
+    return arrays
+
+
+def _cells(metric: str, kind: str, value: Value, run: dict[str, Any]) -> dict[str, Any]:
+    cells = {"metric": metric, "samples": kind, **asdict(value), "reason": value.reason or run["reason"] or ""}
     return cells | {"direction": direction(metric)}
 
 
@@ -62,21 +98,25 @@ def direction(metric: str) -> str:
     return known.direction if known else "lower"
 
 
-def collect(folder: Path, shared: dict[str, str], done: dict[str, Path], facts: Facts, density: Density | None) -> None:
-    """Write a cell's files from the judgements of its runs by label."""
+def collect(folder: Path, shared: dict[str, str], done: dict[str, Path], data: Path, density: Density | None) -> None:
+    """Write a cell's files from the judgements of its runs by label; `data` is the dataset's folder."""
+    facts = load_facts(data)
     judged = {label: read_json(run / "judgement.json") for label, run in done.items()}
-    write_json(folder / "metrics.json", {label: _flat(rows) for label, rows in judged.items()})
+    write_json(folder / "metrics.json", {label: _flat(rows, facts.is_image) for label, rows in judged.items()})
     write_rows(folder / "rows.csv", [{**shared, **row} for rows in judged.values() for row in rows])
-    arrays = frame(facts, density)
+    arrays = real(facts, data) if facts.is_image else frame(facts, density) if facts.shape == [2] else {}
     for run in done.values():
         arrays |= load_arrays(run / "picture.npz")
-    save_arrays(folder / "density.npz", arrays)
+    save_arrays(folder / "pictures.npz", arrays)
 
 
-def _flat(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """One run for `dvc metrics`: labels and numbers, no lists."""
-    head = {key: rows[0][key] for key in ("digest", "status")} if rows else {}
-    return head | {row["metric"]: row["value"] for row in rows}
+def _flat(rows: list[dict[str, Any]], by_kind: bool) -> dict[str, Any]:
+    """One run for `dvc metrics`: names and numbers, no lists; `by_kind` puts metrics of samples below their kind."""
+    flat: dict[str, Any] = {key: rows[0][key] for key in ("digest", "status")} if rows else {}
+    for row in rows:
+        place = flat.setdefault(row["samples"], {}) if by_kind and row["samples"] else flat
+        place[row["metric"]] = row["value"]
+    return flat
 
 
 def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:

@@ -1,31 +1,21 @@
-"""Small arrays for the report's figures, so that it needs neither torch nor the models.
+"""Small arrays for the report's figures of data in the plane: densities on one window, and some samples."""
 
-Densities on one window, and some samples.
-"""
-
-from pathlib import Path
-
-import numpy as np
 import torch
 
 from ebmbench.core.facts import Facts
-from ebmbench.core.files import replacing
 from ebmbench.data.densities.density import Density
 from ebmbench.metrics.evaluation import Evaluation, Unavailable
+from ebmbench.stages.arrays import Arrays
 
 CELLS = 128
 HALF_WIDTH = 3.2  # deviations about the mean; holds all that is visible of every toy density
 SAMPLES = 2000
 
-Arrays = dict[str, np.ndarray]
-
 
 @torch.no_grad()
 def picture(evaluation: Evaluation, label: str) -> Arrays:
-    """A run's density on the window (if it is normalised) and its first samples, for data in the plane."""
+    """A run's density on the window (if it is normalised) and its first samples."""
     arrays: Arrays = {}
-    if evaluation.facts.shape != [2]:
-        return arrays
     if evaluation.subject.samples is not None:
         arrays[f"samples:{label}"] = evaluation.subject.samples[:SAMPLES].numpy()
     try:
@@ -37,26 +27,12 @@ def picture(evaluation: Evaluation, label: str) -> Arrays:
 
 
 def frame(facts: Facts, density: Density | None) -> Arrays:
-    """The window's axes and the truth on it; nothing for data that are not in the plane."""
-    if facts.shape != [2]:
-        return {}
+    """The window's axes and the truth on it."""
     (x, y), points = _window(facts)
     arrays: Arrays = {"x": x.numpy(), "y": y.numpy()}
     if density is not None:
         arrays["truth"] = density.log_prob(points).exp().reshape(CELLS, CELLS).float().numpy()
     return arrays
-
-
-def save_arrays(path: Path, arrays: Arrays) -> None:
-    """Write an .npz whole; it is the same bytes for the same arrays."""
-    with replacing(path) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
-
-
-def load_arrays(path: Path) -> Arrays:
-    """Read an .npz."""
-    with np.load(path, allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
 
 
 def _window(facts: Facts) -> tuple[tuple[torch.Tensor, torch.Tensor], torch.Tensor]:

@@ -4,33 +4,69 @@ import argparse
 import hashlib
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from ebmbench.core.code import source_hash
 from ebmbench.core.facts import Facts
 from ebmbench.core.files import replacing, write_json
-from ebmbench.core.params import load_params
-from ebmbench.data.loading import open_source
+from ebmbench.core.params import Dataset, load_params
+from ebmbench.data.images.moments import image_facts
+from ebmbench.data.loading import Source, open_source
 from ebmbench.stages.shell import run_stage
 
 
 def prepare(root: Path, dataset: str) -> None:
     """Write `data/<dataset>/`.
 
-    Train.npy, test.npy, facts.json, and source.json (the entry, and a hash of its code).
+    Train.npy, test.npy, their labels if there are any, facts.json, and source.json (the entry, and a hash of its code).
     """
     entry = load_params(root).datasets[dataset]
     source = open_source(dataset, entry, root)
     folder = root / "data" / dataset
-    arrays = {"train": source.train.numpy(), "test": source.test.numpy()}
-    for split, rows in arrays.items():
-        with replacing(folder / f"{split}.npy") as temporary, temporary.open("wb") as file:
-            np.save(file, rows, allow_pickle=False)
-    digest = hashlib.sha256(b"".join(rows.tobytes() for rows in arrays.values())).hexdigest()
-    facts = Facts.of(dataset, arrays["train"], arrays["test"], licence=source.licence, hash=digest)
-    write_json(folder / "facts.json", facts.as_dict())
-    write_json(folder / "source.json", {**entry.model_dump(), "sha256": source_hash(root / entry.source)})
+    digest = hashlib.sha256()
+    for file, rows in _arrays(source).items():
+        if rows is None:
+            (folder / file).unlink(missing_ok=True)  # of an earlier, labelled source
+        else:
+            _save(folder / file, rows.numpy())
+            digest.update(rows.numpy().tobytes())
+    write_json(folder / "facts.json", source_facts(dataset, source, digest.hexdigest()).as_dict())
+    unverified = {} if source.verified else {"unverified": True}
+    written = {**described(entry), **unverified, "sha256": source_hash(root / entry.source)}
+    write_json(folder / "source.json", written)
+
+
+def described(entry: Dataset) -> dict[str, Any]:
+    """What an entry says of its data: not what it changes for methods, of which the data know nothing."""
+    return entry.model_dump(exclude={"overrides"})
+
+
+def _arrays(source: Source) -> dict[str, Tensor | None]:
+    labels = {"train_labels.npy": source.train_labels, "test_labels.npy": source.test_labels}
+    return {"train.npy": source.train, "test.npy": source.test, **labels}
+
+
+def _save(path: Path, rows: np.ndarray) -> None:
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        np.save(file, rows, allow_pickle=False)
+
+
+def source_facts(dataset: str, source: Source, digest: str) -> Facts:
+    """The facts of what a source gave."""
+    if source.levels is None:
+        return Facts.of(dataset, source.train.numpy(), source.test.numpy(), licence=source.licence, hash=digest)
+    return image_facts(
+        dataset,
+        source.train,
+        source.test,
+        source.levels,
+        licence=source.licence,
+        hash=digest,
+        classes=source.classes,
+    )
 
 
 def main(argv: list[str] | None = None) -> int:

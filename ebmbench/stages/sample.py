@@ -1,9 +1,8 @@
-"""sample@<dataset>-<method>: draw samples, from noise, of every trained run of a cell.
+"""sample@<dataset>-<method>: draw samples of every trained run of a cell, each kind (`training/kinds.py`) apart.
 
-All energies are sampled alike, by the suite's sampler: *long-run* samples, many steps of a valid sampler, not what
-training chains remember. They do not cross between distant modes, though: mode weights among them show where chains
-from wide noise end. A method that is also a way of sampling (ncsn) is sampled by its own; `diagnostics.json` says
-which sampler it was.
+On toy data all energies are sampled alike, by the suite's sampler: *long-run* samples, many steps of a valid sampler,
+not what training chains remember. They do not cross between distant modes, though: mode weights among them show where
+chains from wide noise end. `diagnostics.json` says which sampler it was.
 """
 
 import shutil
@@ -15,12 +14,14 @@ from typing import Any
 import numpy as np
 
 from ebmbench.core.code import code_hash
+from ebmbench.core.facts import read_split
 from ebmbench.core.files import read_json, replacing, write_json
-from ebmbench.core.params import FILE, Sampling, load_params
+from ebmbench.core.params import Sampling, load_params
 from ebmbench.core.store import Store, digest
-from ebmbench.samplers.choice import parse
+from ebmbench.stages.arrays import save_arrays
 from ebmbench.stages.cell import Cell, cell_parser, materialising, open_cell
 from ebmbench.stages.shell import run_stage
+from ebmbench.training.kinds import Drawn, draw
 from ebmbench.training.run import peak_memory
 from ebmbench.training.trained import load
 
@@ -47,23 +48,36 @@ def sampling_digest(status: dict[str, Any], sampling: Sampling) -> str:
 def _obtain(store: Store, cell: Cell, status: dict[str, Any], sampling: Sampling) -> Path:
     key = sampling_digest(status, sampling)
     run = cell.folder / "train" / status["label"]
-    return store.obtain(key, lambda _, result: draw_samples(run, status, sampling, result))
+    return store.obtain(key, lambda _, result: draw_samples(run, status, sampling, cell.data, result))
 
 
-def draw_samples(run: Path, status: dict[str, Any], sampling: Sampling, result: Path) -> None:
-    """Fill a folder with `samples.npy` and `diagnostics.json`; a run that is not ok has neither."""
+def draw_samples(run: Path, status: dict[str, Any], sampling: Sampling, data: Path, result: Path) -> None:
+    """Fill a folder with `<kind>.npy`, `diagnostics.json` and, of images, `films.npz`; none if the run is not ok."""
     clock = time.perf_counter()
     if status["status"] == "ok":
-        trained = load(run)
-        sampler = trained.own_sampler or parse(sampling.sampler, FILE, "sampling")
-        chain = trained.sample(sampling.chains, status["seed"], sampler, sampling.spread)
-        with replacing(result / "samples.npy") as temporary, temporary.open("wb") as file:
-            np.save(file, chain.x.numpy(), allow_pickle=False)
-        values = {name: value.item() for name, value in chain.diagnostics.items()}
-        shown = {name: value if np.isfinite(value) else str(value) for name, value in values.items()}
-        write_json(result / "diagnostics.json", {"sampler": sampler.kind, **shown})
+        trained, train = load(run), read_split(data, "train")
+        drawn = {kind: draw(trained, kind, sampling, train) for kind in sampling.kinds}
+        _leave(result, {kind: one for kind, one in drawn.items() if one is not None})
     cost = {"seconds": round(time.perf_counter() - clock, 3), "peak_memory_mb": peak_memory()}
     write_json(result / "cost.json", cost)
+
+
+def _leave(result: Path, drawn: dict[str, Drawn]) -> None:
+    for kind, one in drawn.items():
+        with replacing(result / f"{kind}.npy") as temporary, temporary.open("wb") as file:
+            np.save(file, one.x.numpy(), allow_pickle=False)
+    write_json(result / "diagnostics.json", {kind: _described(one) for kind, one in drawn.items()})
+    films = {kind: one.film for kind, one in drawn.items() if one.film is not None}
+    if films:
+        arrays = {kind: film.stacked().numpy() for kind, film in films.items()}
+        arrays |= {f"{kind}_steps": np.array(film.steps) for kind, film in films.items()}
+        save_arrays(result / "films.npz", arrays)
+
+
+def _described(one: Drawn) -> dict[str, Any]:
+    """Which sampler it was and how it fared; a number that is not finite is written as text."""
+    shown = {name: value if np.isfinite(value) else str(value) for name, value in one.diagnostics.items()}
+    return {"sampler": one.sampler, **shown}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -72,7 +86,7 @@ def main(argv: list[str] | None = None) -> int:
 
     def work(root: Path) -> None:
         params = load_params(root)
-        sample_cell(open_cell(root, params, arguments), params.sampling)
+        sample_cell(open_cell(root, params, arguments), params.on(arguments.dataset).sampling)
 
     return run_stage(f"sample@{arguments.dataset}-{arguments.method}", work)
 

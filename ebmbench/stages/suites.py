@@ -12,6 +12,7 @@ from ruamel.yaml import YAML
 
 from ebmbench.core.errors import UserError, nearest
 from ebmbench.core.files import write_text
+from ebmbench.core.overlay import lay_over
 from ebmbench.core.params import FILE, Params
 from ebmbench.core.schema import check, read_yaml
 
@@ -50,24 +51,20 @@ def _resolved(root: Path, name: str) -> Any:
     whole = _yaml().load((root / "suites" / "defaults.yaml").read_text(encoding="utf-8"))
     overlay = root / "suites" / f"{name}.yaml"
     read_yaml(overlay)  # names the file if it cannot be read; the round trip below keeps how values are written
-    _lay_over(whole, _yaml().load(overlay.read_text(encoding="utf-8")))
+    lay_over(whole, _yaml().load(overlay.read_text(encoding="utf-8")))
     for section in ("datasets", "methods"):
-        for key in [key for key in whole[section] if key not in whole["benchmark"][section]]:
-            del whole[section][key]
+        _keep(whole[section], whole["benchmark"][section])
+    for entry in whole["datasets"].values():
+        _keep(entry.get("overrides", {}).get("methods", {}), whole["benchmark"]["methods"])
     whole.yaml_set_start_comment(
         f"Suite '{name}', written by `ebmbench suite use {name}`. Edit freely: DVC runs again what an edit concerns.\n"
     )
     return whole
 
 
-def _lay_over(base: Any, overlay: dict[str, Any]) -> None:
-    """Mappings are merged, anything else is replaced; so is a sampler by one of another kind."""
-    for key, value in overlay.items():
-        same = isinstance(value, dict) and isinstance(base.get(key), dict)
-        if same and value.get("kind", base[key].get("kind")) == base[key].get("kind"):
-            _lay_over(base[key], value)
-        else:
-            base[key] = value
+def _keep(section: Any, names: list[str]) -> None:
+    for key in [key for key in section if key not in names]:
+        del section[key]
 
 
 def _differences(a: Any, b: Any, key: str = "") -> list[str]:

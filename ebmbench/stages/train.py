@@ -5,11 +5,9 @@ import shutil
 import sys
 from pathlib import Path
 
-import numpy as np
-import torch
 from torch import Tensor
 
-from ebmbench.core.facts import load_facts
+from ebmbench.core.facts import load_facts, read_split
 from ebmbench.core.files import read_json, replacing, write_json
 from ebmbench.core.params import load_params
 from ebmbench.core.store import Store
@@ -22,7 +20,7 @@ from ebmbench.training.run import train
 
 def train_cell(cell: Cell) -> None:
     """Make or find every run, then materialise the cell's output whole."""
-    data = torch.from_numpy(np.load(cell.data / "train.npy", allow_pickle=False))
+    data = read_split(cell.data, "train")
     store = Store(cell.work, cell.fresh)
     done = {}
     for job in cell_jobs(load_params(cell.root), cell.method, load_facts(cell.data)):

@@ -19,10 +19,11 @@ from ebmbench.stages.jobs import cell_settings
 
 def ready(root: Path, params: Params) -> None:
     """Check what only the methods' own files can check, then tidy up. Nothing is written if the check fails."""
-    parse(params.sampling.sampler, FILE, "sampling")
-    for method in params.benchmark.methods:
-        list(cell_settings(params, method))
     for dataset in params.benchmark.datasets:
+        here = params.on(dataset)
+        parse(here.sampling.sampler, FILE, "sampling")
+        for method in params.benchmark.methods:
+            list(cell_settings(here, method))
         source_path(root, params.datasets[dataset].source, dataset)
     prune(root, params)
     refill(root, params)

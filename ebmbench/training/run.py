@@ -38,7 +38,7 @@ def train(job: Job, data: Tensor, workshop: Path, result: Path, save_every: floa
     except Diverged as error:
         outcome = {"status": "diverged", "reason": str(error)}
     seconds = spent + time.perf_counter() - clock
-    trainer.average.apply()
+    trainer.finish()
     outcome |= {"step": trainer.step, "learned": trainer.method.learned(), **trainer.meter.counts.as_dict()}
     tensors = checkpoint.prefixed("model", trainer.model.state_dict())
     tensors |= checkpoint.prefixed("method", trainer.method.state_dict())

@@ -17,7 +17,8 @@ from ebmbench.samplers.chain import Chain, SamplerSettings
 class Trained:
     """A network with the job it came from. `energy`, `score` and `sample` speak the data's own units."""
 
-    def __init__(self, network: nn.Module, header: dict[str, Any]) -> None:
+    def __init__(self, network: nn.Module, header: dict[str, Any], chains: Tensor | None = None) -> None:
+        self.chains = chains  # the training chains as they ended, if they persist
         self.network = network.eval().requires_grad_(False)
         self.header = header
         self.facts = Facts(**header["facts"])
@@ -25,6 +26,7 @@ class Trained:
         self.settings = method.Settings(**header["settings"])
         self.judged = method.Method.judged(self.settings, self.network, self.facts)
         self.own_sampler: SamplerSettings | None = method.Method.own_sampler(self.settings)
+        self.starts_at_data: bool = method.Method.starts_at_data(self.settings)
 
     @property
     def has_energy(self) -> bool:
@@ -45,11 +47,13 @@ class Trained:
     def sample(self, count: int, seed: int = 0, sampler: SamplerSettings | None = None, spread: float = 1.5) -> Chain:
         """Chains from noise: by the sampler that is given, else the method's own, else 500 steps of MALA."""
         chosen = sampler or self.own_sampler or load_module("samplers", "mala").Settings(steps=500, step_size=0.02)
-        # The method's own sampler walks through all noise levels, any other sees the judged one.
-        own = self.own_sampler is not None and chosen.kind == self.own_sampler.kind
         starts = self.facts.starts(count, stream(seed, "sample", "start"), spread)
-        target = self.network if own else self.judged
-        return chosen.fitted(self.facts).run(target, starts, stream(seed, "sample", "chain"))
+        return chosen.fitted(self.facts).run(self.sampled_by(chosen), starts, stream(seed, "sample", "chain"))
+
+    def sampled_by(self, sampler: SamplerSettings) -> Any:
+        """What a sampler is given: the method's own walks through all noise levels, any other sees the judged one."""
+        own = self.own_sampler is not None and sampler.kind == self.own_sampler.kind
+        return self.network if own else self.judged
 
     def double(self) -> "Trained":
         """The same model in float64."""
@@ -75,4 +79,5 @@ def load(run: str | Path) -> Trained:
         network.load_state_dict(checkpoint.section("model", tensors))
     except RuntimeError as error:
         raise UserError(f"{path}: weights do not fit the model in the header ({str(error).splitlines()[0]})") from error
-    return Trained(network, header)
+    chains = tensors.get("method.buffer.chains")
+    return Trained(network, header, chains if chains is not None and len(chains) else None)

@@ -12,14 +12,23 @@ from torch import Tensor
 
 from ebmbench.core.checkpoint import prefixed, section
 from ebmbench.core.energy import Counts, Meter
+from ebmbench.core.errors import UserError
+from ebmbench.core.params import FILE
 from ebmbench.core.registry import load
-from ebmbench.core.streams import draws
+from ebmbench.core.streams import Draw, draws, normal
 from ebmbench.training.average import Average
 from ebmbench.training.job import Job
 
 
 class Diverged(Exception):
     """Training met a value that is not a number; the weights are still those of the last healthy step."""
+
+
+def usable(device: str) -> torch.device:
+    """The device of that name, if this machine has it."""
+    if device == "cuda" and not torch.cuda.is_available():
+        raise UserError(f"{FILE}: training.device: found 'cuda', but torch finds no GPU here, allowed: cpu")
+    return torch.device(device)
 
 
 class Trainer:
@@ -29,11 +38,17 @@ class Trainer:
         self.job, self.data = job, data
         start = draws(job.seed, job.facts.name, job.method, "start")
         self.model = load("models", job.settings.model).Model(job.model, job.facts).initialise(start("weights"))
-        self.method = load("methods", job.method).Method(job.settings, job.facts).initialise(start, self.model)
+        self.method = load("methods", job.method).Method(job.settings, job.facts)
+        self.method.observe(data)
+        self.method.initialise(start, self.model)
+        self.device = usable(job.training.device)
+        self.model.to(self.device)
+        self.method.to(self.device)
         self.meter = Meter(self.model)
         own = [parameter for parameter in self.method.parameters() if parameter.requires_grad]
         self.parameters = [*self.model.parameters(), *own]
-        self.optimiser = torch.optim.Adam(self.parameters, lr=job.settings.learning_rate, fused=True)
+        betas = (job.training.beta1, 0.999)
+        self.optimiser = torch.optim.Adam(self.parameters, lr=job.settings.learning_rate, betas=betas, fused=True)
         self.average = Average(self.parameters, job.training.ema)
         self.step = 0
         self.history: dict[str, list[float]] = {}
@@ -58,9 +73,10 @@ class Trainer:
         """One optimiser step; raises `Diverged` before any weight is touched by a bad value."""
         rate = self.job.settings.learning_rate * 0.5 * (1 + math.cos(math.pi * self.progress))
         draw = draws(self.job.seed, self.job.facts.name, self.job.method, self.step)
-        index = torch.randint(len(self.data), (self.job.training.batch_size,), generator=draw("batch"))
+        if (renew := getattr(self.model, "renew", None)) is not None:  # a network that changes once a step, and no more
+            renew()
         self.optimiser.zero_grad()
-        loss = self.method(self.meter, self.data[index], draw)
+        loss = self.method(self.meter, self._batch(draw), draw)
         self.meter.backward(loss)
         norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.job.training.clip)
         values = loss.item(), norm.item()
@@ -73,6 +89,20 @@ class Trainer:
         self.step += 1
         self.average.update(self.step)
         return values
+
+    def finish(self) -> None:
+        """The averages take the place of the weights."""
+        self.average.apply()
+        if (settle := getattr(self.model, "settle", None)) is not None:
+            settle()
+
+    def _batch(self, draw: Draw) -> Tensor:
+        """Data drawn with replacement, with a little noise if the protocol says so."""
+        index = torch.randint(len(self.data), (self.job.training.batch_size,), generator=draw("batch"))
+        x = self.data[index].to(self.device)
+        if not self.job.training.data_noise:
+            return x
+        return x + self.job.training.data_noise * self.job.facts.unit * normal(x, draw("data_noise"))
 
     def _log(self, values: dict[str, float]) -> None:
         rate = self.optimiser.param_groups[0]["lr"]

@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from ebmbench.core.code import code_hash, source_hash
-from ebmbench.core.facts import Facts
+from ebmbench.core.facts import Facts, from_levels
 from ebmbench.core.files import read_json, write_json
 from ebmbench.core.method import Settings
 from ebmbench.core.params import Dataset
@@ -20,6 +20,7 @@ from ebmbench.data.loading import open_source
 from ebmbench.metrics.evaluation import Evaluation, Subject, Value
 from ebmbench.samplers.choice import parse
 from ebmbench.stages.judgement import judge
+from ebmbench.stages.prepare import described, source_facts
 from ebmbench.training.job import Job
 from ebmbench.training.run import train
 from ebmbench.training.trained import Trained, load
@@ -80,7 +81,7 @@ class Bench:
             "source": data.source,
             "criterion": self.criterion,
             "sampling": defaults.sampling.model_dump(),
-            "settings": defaults.evaluation.model_dump(),
+            "settings": defaults.metrics.model_dump(),
             "code": self.code,
         }
         return digest(inputs)
@@ -99,8 +100,8 @@ class Bench:
     def _value(self, trained: Trained, data: Data, samples: Tensor | None) -> Value:
         model = trained.double()
         subject = Subject(model.energy if model.has_energy else None, samples, score=model.score)
-        evaluation = Evaluation(subject, data.test, data.density, data.facts, self.plan.defaults.evaluation)
-        return judge(evaluation, [self.criterion])[self.criterion]
+        evaluation = Evaluation(subject, data.test, data.density, data.facts, self.plan.defaults.metrics)
+        return judge({"": evaluation}, [self.criterion])[self.criterion, ""]
 
     def _samples(self, trained: Trained) -> Tensor:
         """As the stage `sample` draws them."""
@@ -117,8 +118,10 @@ class Bench:
 def open_data(dataset: str, entry: Dataset, root: Path) -> Data:
     """The data of an entry, drawn anew: `data/` may hold those of another suite, and belongs to DVC."""
     source = open_source(dataset, entry, root)
-    arrays = source.train.numpy(), source.test.numpy()
-    whole = hashlib.sha256(b"".join(rows.tobytes() for rows in arrays)).hexdigest()
-    facts = Facts.of(dataset, *arrays, licence=source.licence, hash=whole)
-    written = {**entry.model_dump(), "sha256": source_hash(root / entry.source)}
-    return Data(source.train, source.test, facts, source.density, written)
+    whole = hashlib.sha256(b"".join(rows.numpy().tobytes() for rows in (source.train, source.test))).hexdigest()
+    facts = source_facts(dataset, source, whole)
+    train, test = (
+        rows if source.levels is None else from_levels(rows, source.levels) for rows in (source.train, source.test)
+    )
+    written = {**described(entry), "sha256": source_hash(root / entry.source)}
+    return Data(train, test, facts, source.density, written)

@@ -82,7 +82,7 @@ READS = {
     "models": ["train"],
     "sampling": ["sample"],
     "sampling.chains": ["baselines"],
-    "evaluation": ["baselines", "evaluate"],
+    "metrics": ["baselines", "evaluate"],
     "benchmark": ["report"],
 }
 

@@ -16,12 +16,13 @@ ALLOWED = {
     "data": {"core", "data"},
     "models": {"core", "models"},
     "samplers": {"core", "samplers"},
+    "features": {"core", "features"},
     "methods": {"core", "samplers"},
-    "metrics": {"core", "data", "metrics"},
+    "metrics": {"core", "data", "features", "metrics"},
     "baselines": {"core", "data", "metrics"},
     "training": {"core", "samplers", "training"},
     "report": {"core", "report"},
-    "stages": {"core", "data", "samplers", "metrics", "training", "report", "stages"},
+    "stages": {"core", "data", "features", "samplers", "metrics", "training", "report", "stages"},
     "tuning": {"core", "data", "metrics", "samplers", "training", "stages", "tuning"},
     "cli": {"core", "report", "stages", "tuning", "cli"},
 }
@@ -75,9 +76,18 @@ def test_pipelines_hold_no_maths() -> None:
 
 
 def test_no_pickle_is_ever_loaded() -> None:
+    # CIFAR-10's batches are pickles: one file reads them, by a reader that knows no name but those of arrays.
+    restricted = PACKAGE / "data" / "images" / "batches.py"
+    # Inception's weights are published as a .pth file: one command opens it, for tensors only, and writes safetensors.
+    converter = PACKAGE / "features" / "inception.py"
     for file in [*PACKAGE.rglob("*.py"), *(ROOT / "pipelines").rglob("*.py")]:
         text = file.read_text(encoding="utf-8")
-        assert not re.search(r"torch\.load\(|import pickle|allow_pickle=True", text), file
+        if file == converter:
+            text, opened = re.subn(r"torch\.load\([^()]*weights_only=True\)", "", text)
+            assert opened == 1
+        forbidden = r"torch\.load\(|allow_pickle=True|pickle\.loads?\("
+        forbidden += "" if file == restricted else r"|import pickle|from pickle"
+        assert not re.search(forbidden, text), file
 
 
 @pytest.mark.parametrize(

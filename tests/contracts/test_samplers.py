@@ -9,6 +9,7 @@ from ebmbench.core.energy import Meter
 from ebmbench.core.errors import UserError
 from ebmbench.core.registry import describe, load, names
 from ebmbench.core.streams import stream
+from ebmbench.samplers import langevin
 from ebmbench.samplers.choice import parse
 from tests.conftest import gaussian_facts
 
@@ -178,3 +179,12 @@ def test_mala_leaves_a_steep_slope_instead_of_freezing_there() -> None:
     settings = load("samplers", "mala").Settings(steps=300, step_size=0.5)
     quartic = settings.run(lambda x: x.pow(4).sum(1), steep, stream(0, "chain"))
     assert quartic.x.norm(dim=1).max() < 10
+
+
+def test_clipped_langevin_moves_no_further_than_its_limit_and_stays_in_its_box() -> None:
+    x = torch.full((5, 3), 0.9)
+    settings = langevin.Settings(steps=1, step_size=2.0, noise_std=0.0, clip=0.1, box=1.0)
+    steep = settings.run(lambda z: -100 * z.sum(1), x, stream(0, "chain")).x
+    assert torch.allclose(steep, torch.full((5, 3), 1.0))
+    back = settings.run(lambda z: 100 * z.sum(1), x, stream(0, "chain")).x
+    assert torch.allclose(back, torch.full((5, 3), 0.8))

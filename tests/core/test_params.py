@@ -47,7 +47,9 @@ FAULTS = {
         ("sigma: .inf", "methods.dsm.sigma: found inf, allowed: a finite number"),
         ("sgima: 0.1", "methods.dsm.sgima: found an unknown key.*did you mean 'sigma'"),
     ],
-    "noise: gaussian": [("noise: gausian", "methods.nce.noise: found 'gausian', allowed: 'gaussian' or 'uniform'")],
+    "noise: gaussian": [
+        ("noise: gausian", "methods.nce.noise: found 'gausian', allowed: 'gaussian', 'uniform' or 'mixture'")
+    ],
     "{kind: mala, steps: 200,": [
         ("{kind: malla, steps: 200,", "sampling.sampler.kind: found 'malla', allowed: .*langevin, .*mala"),
         ("{kind: mala, steps: 0,", "sampling.sampler.steps: found 0, allowed: greater than or equal to 1"),

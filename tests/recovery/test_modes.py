@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from ebmbench.core.facts import Facts
-from ebmbench.core.params import Evaluation as EvaluationSettings
+from ebmbench.core.params import Metrics as EvaluationSettings
 from ebmbench.core.params import Training
 from ebmbench.core.registry import load
 from ebmbench.core.streams import stream

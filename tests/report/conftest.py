@@ -8,18 +8,20 @@ import pytest
 
 from ebmbench.core import registry
 from ebmbench.report.build import build
+from tests.report.image_suite import write_images
 from tests.report.suite import METRICS, SEEDS, write_suite
 
 Params = dict[str, Any]
 
 ENTRIES = {
     "methods": {"mle": "Maximum likelihood", "adance": "Self-adapting NCE", "ncsn": "Score matching at many levels"},
-    "baselines": {"oracle": "Held-out data", "gaussian": "Moments only"},
-    "data": {"eight_gaussians": "Eight modes", "two_moons": "Two arcs"},
+    "baselines": {"oracle": "Held-out data", "gaussian": "Moments only", "noisy": "Noisy images"},
+    "data": {"eight_gaussians": "Eight modes", "two_moons": "Two arcs", "digits": "Small digits"},
     "metrics": {
         "kl": "KL(data‖model)",
         "fisher": "Relative Fisher divergence",
         "off_support": "Mass off the data",
+        "fid_ratio": "FID over that of noisy images",
     },
 }
 
@@ -63,3 +65,17 @@ def root(tmp_path: Path) -> Path:
 def report(tmp_path_factory: pytest.TempPathFactory, params: dict[str, Any]) -> Path:
     """The report of the suite, to read."""
     return build(write_suite(tmp_path_factory.mktemp("project")), params)
+
+
+@pytest.fixture(scope="session")
+def image_params() -> dict[str, Any]:
+    """`params.yaml` of the suite of images."""
+    methods = ["mle", "cd", "nce", "adance", "ssm", "ncsn"]
+    benchmark = {"suite": "pictures", "seeds": list(SEEDS), "datasets": ["digits"], "methods": methods}
+    return {"benchmark": benchmark}
+
+
+@pytest.fixture(scope="package")
+def image_report(tmp_path_factory: pytest.TempPathFactory, image_params: dict[str, Any]) -> Path:
+    """The report of the suite of images, to read; its project is four folders above."""
+    return build(write_images(tmp_path_factory.mktemp("images")), image_params)

@@ -40,6 +40,9 @@ def rows_of(results: pd.DataFrame, dataset: str, name: str) -> pd.DataFrame:
     return results[chosen]
 
 
-def values_of(rows: pd.DataFrame, metric: str) -> list[float]:
-    chosen = rows.loc[(rows["metric"] == metric) & (rows["status"] == "ok"), "value"].dropna()
-    return [float(value) for value in chosen]
+def values_of(rows: pd.DataFrame, metric: str, kind: str | None = None) -> list[float]:
+    """The values of good runs; of one kind of samples (or exact ones, of a baseline) if it is given."""
+    chosen = (rows["metric"] == metric) & (rows["status"] == "ok")
+    if kind is not None:
+        chosen &= rows["samples"].isin([kind, "exact"])
+    return [float(value) for value in rows.loc[chosen, "value"].dropna()]

@@ -19,7 +19,7 @@ from ebmbench.report.build import build
 from ebmbench.report.results import load_results
 
 Params = dict[str, Any]
-GOLDEN = Path(__file__).with_name("golden.md")
+GOLDEN = Path(__file__).parent
 
 
 def text_of(report: Path) -> str:
@@ -35,24 +35,29 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
-def test_the_report_reads_as_the_golden_file(report: Path) -> None:
+@pytest.mark.parametrize(("of", "name"), [("report", "golden.md"), ("image_report", "golden_images.md")])
+def test_the_report_reads_as_the_golden_file(of: str, name: str, request: pytest.FixtureRequest) -> None:
     """After a wanted change, run once with UPDATE_GOLDEN=1 and read the difference before it is committed."""
-    text = without_provenance(text_of(report))
+    text, golden = without_provenance(text_of(request.getfixturevalue(of))), GOLDEN / name
     if os.environ.get("UPDATE_GOLDEN"):
-        GOLDEN.write_text(text, encoding="utf-8")
-    assert text == GOLDEN.read_text(encoding="utf-8")
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
 
 
-def test_every_image_exists_is_small_and_has_a_text(report: Path) -> None:
+@pytest.mark.parametrize(("of", "count"), [("report", 7), ("image_report", 12)])
+def test_every_image_exists_is_small_and_has_a_text(of: str, count: int, request: pytest.FixtureRequest) -> None:
+    report = request.getfixturevalue(of)
     images = re.findall(r"!\[(.*?)\]\((.*?)\)", text_of(report))
     assert {path for _, path in images} == {f"figures/{file.name}" for file in (report / "figures").iterdir()}
-    assert len(images) == 7
+    assert len(images) == count
     for alt, path in images:
         assert len(alt) > 20
         assert 2_000 < (report / path).stat().st_size < 300_000
 
 
-def test_every_link_leads_somewhere(report: Path) -> None:
+@pytest.mark.parametrize("of", ["report", "image_report"])
+def test_every_link_leads_somewhere(of: str, request: pytest.FixtureRequest) -> None:
+    report = request.getfixturevalue(of)
     text = text_of(report)
     headings = {line[3:].lower().replace(" ", "-") for line in text.splitlines() if line.startswith("## ")}
     links = re.findall(r"(?<!!)\[[^\]]*\]\((.*?)\)", text)
@@ -66,8 +71,8 @@ def test_the_same_runs_give_the_same_bytes(root: Path, params: Params, report: P
     assert first == files(report)
 
 
-def test_no_date_and_no_program_is_written_into_images(report: Path) -> None:
-    for file in (report / "figures").iterdir():
+def test_no_date_and_no_program_is_written_into_images(report: Path, image_report: Path) -> None:
+    for file in (*(report / "figures").iterdir(), *(image_report / "figures").iterdir()):
         content = file.read_bytes()
         traces = [b"<dc:date>", b"<dc:creator>", b"tIME", b"tEXt", matplotlib.__version__.encode()]
         assert not [trace for trace in traces if trace in content]
@@ -106,7 +111,7 @@ def test_one_seed_gives_no_interval_and_no_bold(root: Path, params: Params) -> N
 
 
 def test_a_dataset_without_a_known_density_is_drawn_without_truth(root: Path, params: Params) -> None:
-    for file in (root / "runs/tiny/eight_gaussians").glob("*/density.npz"):
+    for file in (root / "runs/tiny/eight_gaussians").glob("*/pictures.npz"):
         with np.load(file) as stored:
             kept = {name: stored[name] for name in stored.files if name != "truth"}
         np.savez(file, **kept)
@@ -120,7 +125,7 @@ def test_a_dataset_without_a_known_density_is_drawn_without_truth(root: Path, pa
 
 
 def test_data_that_are_not_two_dimensional_have_no_maps(root: Path, params: Params) -> None:
-    for file in (root / "runs/tiny").glob("*/*/density.npz"):
+    for file in (root / "runs/tiny").glob("*/*/pictures.npz"):
         file.unlink()
     out = build(root, params)
     assert "No maps" in text_of(out)
@@ -136,7 +141,7 @@ def test_runs_that_diverged_at_once_leave_a_short_history(root: Path, params: Pa
 
 def test_unequal_budgets_are_not_called_equal(root: Path, params: Params) -> None:
     rows = root / "runs/tiny/two_moons/mle/rows.csv"
-    rows.write_text(rows.read_text(encoding="utf-8").replace("passes,20000", "passes,30000"), encoding="utf-8")
+    rows.write_text(rows.read_text(encoding="utf-8").replace("passes,,20000", "passes,,30000"), encoding="utf-8")
     assert "between 20\u202f000 and 30\u202f000 network passes" in text_of(build(root, params))
 
 

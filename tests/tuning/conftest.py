@@ -12,7 +12,7 @@ benchmark: {suite: defaults, seeds: [0, 1], datasets: [two_moons], methods: [dsm
 training: {budget: 5_000_000, batch_size: 64, ema: 0.9}
 models: {mlp: {width: 8, layers: 2}}
 sampling: {chains: 100, sampler: {kind: mala, steps: 2}}
-evaluation: {cells: 128, projections: 8}
+metrics: {cells: 128, projections: 8}
 datasets:
   two_moons: {source: ebmbench/data/two_moons.py, train: 500, test: 100}
   eight_gaussians: {source: ebmbench/data/eight_gaussians.py, train: 500, test: 100}

@@ -26,7 +26,7 @@ benchmark:
   methods: [nce, dsm]
 training: {budget: 20_000, rows: 10}
 sampling: {chains: 400, sampler: {steps: 3}}
-evaluation: {cells: 64, block: 200}
+metrics: {cells: 64, block: 200}
 methods: {dsm: {sigma: 0.1}}
 """
 

@@ -24,7 +24,10 @@ COMMON = ("label", "step", "passes", "loss", "gradient_norm", "learning_rate")
 # model is from its noise, a learned constant, how many proposals of the chains were accepted.
 TELLING = ("max_abs_log_g", "c", "chain_acceptance")
 NAMES = {"max_abs_log_g": "max |log g|", "c": "c (log Z)"}
-POINTS = 300  # of all lines of a panel: seven methods with five seeds stay below 300 kB
+POINTS, ROWS = (
+    300,
+    8,
+)  # of all lines of a panel, and in how many rows: five seeds stay below 300 kB, more rows get fewer
 FEW = 150  # values, of which none is set aside as an outlier
 DECADES = 100.0  # a larger ratio of the bulk's ends is shown on a logarithmic scale
 # Inches: fixed, so that the rows of all methods are alike and an empty last panel leaves no gap in its column.
@@ -39,8 +42,9 @@ def health(root: Path, frame: pd.DataFrame, dataset: str, folder: Path) -> Image
         return None
     ended = _diverged(frame, dataset)
     figure, axes = _panels(len(found))
+    points = POINTS * ROWS // max(ROWS, len(found))
     for row, (name, history) in zip(axes, found.items(), strict=True):
-        _row(list(row), name, history, ended)
+        _row(list(row), name, history, ended, math.ceil(len(history) / points))
     for column in axes.T:
         _label_passes([axis for axis in column if axis.axison])
     figure.align_ylabels(axes)
@@ -72,7 +76,7 @@ def _label_passes(column: list[Axes]) -> None:
         axis.xaxis.set_major_locator(MaxNLocator(5))
 
 
-def _row(axes: list[Axes], name: str, history: pd.DataFrame, ended: set[tuple[str, str]]) -> None:
+def _row(axes: list[Axes], name: str, history: pd.DataFrame, ended: set[tuple[str, str]], stride: int) -> None:
     """The three panels of one method; the third is its most telling own column, if it has any."""
     own = telling(history)
     shown = ["loss", "gradient_norm", *own]
@@ -80,7 +84,6 @@ def _row(axes: list[Axes], name: str, history: pd.DataFrame, ended: set[tuple[st
         if column not in history:  # nothing but the first rows of runs that diverged at once
             continue
         _scale(axis, history[column], log=column.endswith("gradient_norm"))
-        stride = math.ceil(len(history) / POINTS)
         for label, run in history.groupby("label", sort=False):
             _line(axis, run.iloc[::stride], column, name)
             if (name.split(" ")[0], str(label)) in ended:

@@ -54,10 +54,10 @@ def panels(root: Path, frame: pd.DataFrame, dataset: str) -> list[Panel]:
     return found if any("x" in one.arrays for one in found) else []
 
 
-def median_run(rows: pd.DataFrame) -> tuple[str, float | None]:
-    """Label and KL of the median run of one method; an empty label if none ended well."""
+def median_run(rows: pd.DataFrame, metric: str = "kl") -> tuple[str, float | None]:
+    """Label and KL (or another metric) of the median run of one method; an empty label if none ended well."""
     ok = rows[rows["status"] == "ok"]
-    scored = ok[(ok["metric"] == "kl") & ok["value"].notna()].sort_values(["value", "seed"])
+    scored = ok[(ok["metric"] == metric) & ok["value"].notna()].sort_values(["value", "seed"])
     if len(scored):
         row = scored.iloc[(len(scored) - 1) // 2]
         return str(row["label"]), float(row["value"])
@@ -123,7 +123,7 @@ def _panel(root: Path, dataset: str, name: str, rows: pd.DataFrame) -> Panel:
     if not label:
         return Panel(name, verdict(rows))
     folder = BASELINES if is_baseline(method) else method
-    file = root / "runs" / str(rows["suite"].iloc[0]) / dataset / folder / "density.npz"
+    file = root / "runs" / str(rows["suite"].iloc[0]) / dataset / folder / "pictures.npz"
     seed = label.rpartition("seed=")[2]
     note = f"KL {kl if abs(kl) > ROUNDING else 0:.3g}, seed {seed}" if kl is not None else f"seed {seed}"
     return Panel(name, note, label, _arrays(file), unscored=kl is None)

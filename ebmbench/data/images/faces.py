@@ -1,0 +1,91 @@
+"""CelebA's format: text lists, which torchvision reads, and 202 599 JPEG files in one archive or one folder.
+
+The archive is read as it is: unpacking it would take as much room again, and the folder has no published sum. A folder
+is taken too; it must hold every file of the list, and every file must be a whole JPEG.
+"""
+
+import io
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+
+from ebmbench.core.errors import UserError
+from ebmbench.core.vision import torchvision
+from ebmbench.data.images.download import Remote
+from ebmbench.data.images.files import Files, Recipe, Wanted
+from ebmbench.data.images.images import Images
+
+ARCHIVE = "img_align_celeba.zip"
+FOLDER = "img_align_celeba"
+Opener = Callable[[str], bytes]
+
+
+def read(files: Files, crop: int, side: int) -> Images:
+    """Both splits, cropped and resized to `side`×`side`."""
+    *lists, photographs = files.find(_recipe())
+    names = {split: _names(files, lists, split) for split in ("train", "test")}
+    splits = {split: torch.empty(len(names[split]), 3, side, side, dtype=torch.uint8) for split in names}
+    with _photographs(photographs) as opener:
+        for split, rows in splits.items():
+            for row, name in zip(rows, names[split], strict=True):
+                row.copy_(_square(_open(opener, name, photographs), crop, side))
+    return Images(splits["train"], splits["test"])
+
+
+def _recipe() -> Recipe:
+    listed = torchvision().datasets.CelebA.file_list
+    texts = [Wanted((name,), (md5,)) for _, md5, name in listed if name != ARCHIVE]
+    packed = [Wanted((name,), (md5,)) for _, md5, name in listed if name == ARCHIVE]
+    folder = [Wanted((FOLDER,), folder=True)]
+    remotes = [Remote(name, md5, drive=drive) for drive, md5, name in listed]
+    return Recipe([[*texts, *packed], [*texts, *folder]], [], lambda: remotes)
+
+
+def _names(files: Files, lists: list[Path], split: str) -> list[str]:
+    """The files of a split, as torchvision reads them; it wants its own layout, whose sums are checked already."""
+    dataset = torchvision().datasets.CelebA
+    unchecked = type("CelebA", (dataset,), {"file_list": [(drive, None, name) for drive, _, name in dataset.file_list]})
+    with tempfile.TemporaryDirectory() as root:
+        base = Path(root) / dataset.base_folder
+        (base / FOLDER).mkdir(parents=True)
+        for path in lists:
+            (base / path.name).symlink_to(path.absolute())
+        try:
+            names = unchecked(root, split=split, target_type=[]).filename
+        except (ValueError, IndexError, RuntimeError, TypeError) as error:
+            raise UserError(f"{lists[0].parent}: not whole lists of CelebA ({' '.join(str(error).split())})") from error
+    return [names[int(row)] for row in files.keep(split, len(names))]
+
+
+@contextmanager
+def _photographs(source: Path) -> Iterator[Opener]:
+    """What gives a photograph's bytes by its name."""
+    if source.is_dir():
+        yield lambda name: (source / name).read_bytes()
+        return
+    try:
+        archive = zipfile.ZipFile(source)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise UserError(f"{source}: not a whole archive ({error})") from error
+    with archive:
+        yield lambda name: archive.read(f"{FOLDER}/{name}")
+
+
+def _open(opener: Opener, name: str, source: Path) -> Image.Image:
+    try:
+        return Image.open(io.BytesIO(opener(name))).convert("RGB")
+    except (OSError, KeyError, SyntaxError, zipfile.BadZipFile) as error:
+        raise UserError(f"{source}: {name} is missing or damaged ({error})") from error
+
+
+def _square(photograph: Image.Image, crop: int, side: int) -> Tensor:
+    transforms = torchvision().transforms.functional
+    small = transforms.resize(transforms.center_crop(photograph, [crop, crop]), [side, side])
+    return torch.as_tensor(np.array(small)).permute(2, 0, 1)

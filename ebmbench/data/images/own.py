@@ -1,0 +1,58 @@
+"""Images of one's own, and the checks that all images pass."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ebmbench.core.errors import UserError
+from ebmbench.data.images.images import Images
+
+COLOURS = (1, 3)
+
+
+def is_image(rows: np.ndarray) -> bool:
+    """Whether an array of one's own is taken as images: grey values in one byte, `(N, H, W)` or `(N, C, H, W)`."""
+    return rows.dtype == np.uint8 and rows.ndim in (3, 4)
+
+
+def with_channels(rows: np.ndarray, file: str) -> Tensor:
+    """As `(N, C, H, W)`."""
+    if rows.ndim == 3:
+        return torch.as_tensor(rows).unsqueeze(1)
+    if rows.shape[1] not in COLOURS and rows.shape[3] in COLOURS:
+        raise UserError(f"{file}: found images of shape {rows.shape}, allowed: channels first, (N, C, H, W)")
+    return torch.as_tensor(rows)
+
+
+def labelled(labels: np.ndarray | None, count: int, name: str) -> tuple[Tensor | None, list[str]]:
+    """Labels as 0 … K − 1, and the K values they had as names of classes."""
+    if labels is None:
+        return None, []
+    if labels.shape != (count,) or labels.dtype.kind not in "iuU":
+        raise UserError(
+            f"datasets.{name}: found labels y of shape {labels.shape}, type {labels.dtype}, "
+            f"allowed: whole numbers or names of shape ({count},)"
+        )
+    values, places = np.unique(labels, return_inverse=True)
+    return torch.as_tensor(places).long(), [str(value) for value in values]
+
+
+def checked_images(images: Images, name: str, classes: list[str]) -> None:
+    """Refuse what is not a pair of splits of images, with labels that the classes name."""
+    for split, x, y in [
+        ("train", images.train, images.train_labels),
+        ("test", images.test, images.test_labels),
+    ]:
+        if x.dtype != torch.uint8 or x.dim() != 4 or len(x) < 2 or int(x.max()) >= images.levels:
+            raise UserError(
+                f"datasets.{name}: found {split} images of type {x.dtype}, shape {tuple(x.shape)}, "
+                f"allowed: at least 2 of uint8 (N, C, H, W) below {images.levels}"
+            )
+        if bool((x == x[0]).all()):
+            raise UserError(f"datasets.{name}: found constant data, allowed: data that vary")
+        if (y is not None) != bool(classes) or (y is not None and not _fit(y, len(x), len(classes))):
+            raise UserError(f"datasets.{name}: found {split} labels that do not fit the images or CLASSES")
+
+
+def _fit(labels: Tensor, count: int, classes: int) -> bool:
+    return labels.shape == (count,) and int(labels.min()) >= 0 and int(labels.max()) < classes

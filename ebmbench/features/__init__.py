@@ -1,0 +1,1 @@
+"""Features: the reference classifier of labelled images, and Inception, as extractors of torch-fidelity."""

@@ -1,0 +1,115 @@
+"""Inception-v3 as the extractor, with its standard weights, which are read from safetensors only.
+
+    python -m ebmbench.features.inception weights-inception-2015-12-05-6726825d.pth inception.safetensors
+
+converts the file that torch-fidelity publishes, once. torch-fidelity's own class unpickles that file whenever it is
+made; ours builds the same layers and takes its computation, so numbers are the customary ones.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ebmbench.core import checkpoint
+from ebmbench.core.errors import UserError
+from ebmbench.core.vision import torch_fidelity
+from ebmbench.features.extractor import register
+from ebmbench.features.reference import tensors_hash
+
+KIND = "inception-v3"
+KEY = "params.yaml: metrics.inception_weights"
+
+
+def convert(source: Path, target: Path) -> None:
+    """Write the tensors of a `.pth` file as safetensors; the one place where such a file is opened."""
+    try:
+        tensors = torch.load(source, map_location="cpu", weights_only=True)
+    except Exception as error:  # a damaged or foreign file may raise anything
+        raise UserError(f"{source}: not a file of weights ({' '.join(str(error).split())[:200]})") from error
+    checkpoint.save(target, tensors, {"kind": KIND})
+
+
+def read(path: Path) -> dict[str, Tensor]:
+    """The converted weights."""
+    if path.suffix != ".safetensors":
+        command = "python -m ebmbench.features.inception FILE.pth FILE.safetensors"
+        raise UserError(f"{KEY}: found {path}, allowed: a file made by `{command}`")
+    tensors, header = checkpoint.load(path)
+    if header.get("kind") != KIND:
+        raise UserError(f"{KEY}: {path} does not hold weights of {KIND}")
+    return tensors
+
+
+def register_inception(path: Path, levels: int) -> str:
+    """Register Inception-v3 for images of so many grey values; gives back the name, with the weights' hash."""
+    tensors = read(path)
+    base: Any = torch_fidelity().feature_extractor_inceptionv3.FeatureExtractorInceptionV3
+
+    class InceptionExtractor(base):  # type: ignore[misc]  # torch-fidelity has no types
+        """Images `(B, 1 or 3, H, W)` in uint8 -> a tuple of the layers that were asked for, in float64."""
+
+        def __init__(self, name: str, features_list: list[str], **_: Any) -> None:
+            # Past the base class's own, which would unpickle weights.
+            torch_fidelity().FeatureExtractorBase.__init__(self, name, features_list)
+            self.feature_extractor_internal_dtype = torch.float32
+            for layer, module in _layers().items():
+                self.add_module(layer, module)
+            self.load_state_dict(tensors)
+
+        def forward(self, images: Tensor) -> tuple[Tensor, ...]:
+            # Grey images are repeated; 17 levels are spread over the 256 that Inception expects.
+            colours = (images.float() * (255 / (levels - 1))).round().to(torch.uint8).expand(-1, 3, -1, -1)
+            return tuple(layer.double() for layer in super().forward(colours))
+
+    return register(f"{KIND}-{tensors_hash(tensors)}-{levels}", InceptionExtractor)
+
+
+def _layers() -> dict[str, nn.Module]:
+    """The layers of torch-fidelity's Inception-v3 by the names of its weights."""
+    parts: Any = torch_fidelity().feature_extractor_inceptionv3
+    conv = parts.BasicConv2d
+    with torch.random.fork_rng(devices=[]):  # they draw weights, only to be overwritten
+        return {
+            "Conv2d_1a_3x3": conv(3, 32, kernel_size=3, stride=2),
+            "Conv2d_2a_3x3": conv(32, 32, kernel_size=3),
+            "Conv2d_2b_3x3": conv(32, 64, kernel_size=3, padding=1),
+            "MaxPool_1": nn.MaxPool2d(kernel_size=3, stride=2),
+            "Conv2d_3b_1x1": conv(64, 80, kernel_size=1),
+            "Conv2d_4a_3x3": conv(80, 192, kernel_size=3),
+            "MaxPool_2": nn.MaxPool2d(kernel_size=3, stride=2),
+            "Mixed_5b": parts.InceptionA(192, pool_features=32),
+            "Mixed_5c": parts.InceptionA(256, pool_features=64),
+            "Mixed_5d": parts.InceptionA(288, pool_features=64),
+            "Mixed_6a": parts.InceptionB(288),
+            **{
+                f"Mixed_6{letter}": parts.InceptionC(768, channels_7x7=size)
+                for letter, size in zip("bcde", (128, 160, 160, 192), strict=True)
+            },
+            "Mixed_7a": parts.InceptionD(768),
+            "Mixed_7b": parts.InceptionE_1(1280),
+            "Mixed_7c": parts.InceptionE_2(2048),
+            "AvgPool": nn.AdaptiveAvgPool2d(output_size=(1, 1)),
+            "fc": nn.Linear(2048, 1008),
+        }
+
+
+def main(argv: list[str] | None = None) -> int:
+    """`python -m ebmbench.features.inception SOURCE.pth TARGET.safetensors`."""
+    parser = argparse.ArgumentParser(prog="python -m ebmbench.features.inception", description=convert.__doc__)
+    parser.add_argument("source", type=Path)
+    parser.add_argument("target", type=Path)
+    arguments = parser.parse_args(argv)
+    try:
+        convert(arguments.source, arguments.target)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,21 @@
+"""Held-out log-likelihood with the reverse estimate of log Z by annealed importance sampling: pessimistic.
+
+As `ais_optimistic`, with chains that start at the model's samples. Their estimate of log Z is on average too high,
+so this is on average too *low*: if the samples are the model's. A crossed bracket shows that they are not, and then
+there is no number.
+"""
+
+from ebmbench.metrics.ais_optimistic import likelihood
+from ebmbench.metrics.evaluation import Evaluation, Unavailable, Value
+
+PAPER = "Burda et al., Accurate and Conservative Estimates of MRF Log-likelihood using Reverse Annealing, AISTATS 2015"
+YEAR = 2015
+DIRECTION = "higher"
+
+
+def compute(e: Evaluation) -> Value:
+    """With a standard error of both parts, the test set's mean and log Z."""
+    found = e.annealing
+    if found.reverse is None or found.crossed:
+        raise Unavailable(found.missing or found.crossed)
+    return likelihood(e, found.reverse, f"reverse from {e.samples_protocol}")

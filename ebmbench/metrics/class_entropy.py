@@ -1,0 +1,27 @@
+"""Entropy of the classes that a classifier sees among the samples, over log(classes): 1 = all equally often.
+
+H = −Σ pₖ log pₖ / log K with pₖ the share of samples in class k. Says nothing of the images' quality: the
+classifier puts noise somewhere too.
+"""
+
+import math
+
+import torch
+
+from ebmbench.metrics.evaluation import Evaluation, Value
+from ebmbench.metrics.fidelity import classifier, histogram
+
+PAPER = "Shannon, A Mathematical Theory of Communication, Bell System Technical Journal 27, 1948"
+YEAR = 1948
+DIRECTION = "higher"
+SAMPLES = True
+
+
+def compute(e: Evaluation) -> Value:
+    """From the histogram of predicted classes."""
+    counts = histogram(e).double()
+    share = counts / counts.sum()
+    value = float(torch.special.entr(share).sum()) / math.log(len(share))
+    kind = f" (kind {e.subject.kind})" if e.subject.kind else ""
+    said = f"{classifier(e).name}; {e.samples_protocol}{kind}; {len(share)} classes"
+    return Value(value, n=int(counts.sum()), protocol=said)

@@ -1,0 +1,18 @@
+"""Fréchet distance between Gaussians fitted to features of samples and data, ‖μ − μ′‖² + tr(Σ + Σ′ − 2(ΣΣ′)^½).
+
+Biased upwards for few samples: compare equal n only, and see the oracle's row for what real images get.
+"""
+
+from ebmbench.metrics.evaluation import Evaluation, Value
+from ebmbench.metrics.fidelity import fidelity
+
+PAPER = "Heusel et al., GANs Trained by a Two Time-Scale Update Rule Converge to a Local Nash Equilibrium, NeurIPS 2017"
+YEAR = 2017
+DIRECTION = "lower"
+SAMPLES = True
+
+
+def compute(e: Evaluation) -> Value:
+    """In units of the features' deviations, squared."""
+    found = fidelity(e)
+    return Value(found.fid, n=found.n, protocol=found.protocol)

@@ -1,0 +1,15 @@
+"""Recall: the share of training images whose features lie in the samples' manifold, balls to the 3rd neighbour."""
+
+from ebmbench.metrics.evaluation import Evaluation, Value
+from ebmbench.metrics.fidelity import NEIGHBOURS, fidelity
+
+PAPER = "Kynkäänniemi et al., Improved Precision and Recall Metric for Assessing Generative Models, NeurIPS 2019"
+YEAR = 2019
+DIRECTION = "higher"
+SAMPLES = True
+
+
+def compute(e: Evaluation) -> Value:
+    """Low if samples leave out a part of the data. Grows with the number of samples: compare equal n only."""
+    found = fidelity(e)
+    return Value(found.recall, n=found.n, protocol=f"{found.protocol}; k = {NEIGHBOURS}")

@@ -1,0 +1,120 @@
+"""A small noise-conditional U-Net s(x, σ): the score of image data smoothed by σ, as a vector field of no energy.
+
+With m and s the data's mean and deviation, u = (x − m)/√(s² + σ²) and t = ½ log(σ/s):
+
+    s(x, σ) = UNet(u, t)/σ,
+
+so that the network predicts minus the noise at every level from an input of order one. Two halvings of the image,
+residual blocks with group normalisation (each image on its own: nothing depends on the batch), and sines of t that
+shift every block. Ronneberger et al. (2015) for the shape, Song & Ermon (2019) for its use; they have a RefineNet with
+about a hundred times as many weights.
+"""
+
+from typing import Self
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field
+from torch import Generator, Tensor, nn
+from torch.nn.functional import interpolate, silu
+
+from ebmbench.core.facts import Facts
+from ebmbench.models.drawing import convolution, draw_weights, linear
+from ebmbench.models.tiny import image_shape
+
+PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
+YEAR = 2019
+FREQUENCIES = 16
+
+
+class Settings(BaseModel):
+    """`params.yaml: models.unet`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    width: int = Field(32, ge=8, multiple_of=8, description="channels at full size; twice as many below")
+
+
+class Block(nn.Module):
+    """x + conv(silu(norm(conv(silu(norm(x))) + shift))); a 1×1 convolution where the number of channels changes."""
+
+    def __init__(self, inputs: int, outputs: int, embedding: int) -> None:
+        super().__init__()
+        self.first_norm, self.second_norm = nn.GroupNorm(8, inputs), nn.GroupNorm(8, outputs)
+        self.first, self.second = (
+            convolution(inputs, outputs, 3, padding=1),
+            convolution(outputs, outputs, 3, padding=1),
+        )
+        self.shift = linear(embedding, outputs)
+        self.skip = convolution(inputs, outputs, 1) if inputs != outputs else nn.Identity()
+
+    def forward(self, x: Tensor, embedded: Tensor) -> Tensor:
+        """One block; `embedded` is of shape (B, embedding)."""
+        h = self.first(silu(self.first_norm(x))) + self.shift(embedded)[:, :, None, None]
+        output: Tensor = self.skip(x) + self.second(silu(self.second_norm(h)))
+        return output
+
+
+class Model(nn.Module):
+    """The scores of all levels; `given(sigma)` is one of them."""
+
+    centre: Tensor
+    scale: Tensor
+
+    def __init__(self, settings: Settings, facts: Facts) -> None:
+        super().__init__()
+        channels, width = image_shape(facts, "unet")[0], settings.width
+        wide, embedding = 2 * width, 4 * width
+        self.register_buffer("centre", torch.tensor(facts.mean).reshape(facts.shape))
+        self.register_buffer("scale", torch.tensor(facts.scale))
+        self.embed = linear(2 * FREQUENCIES, embedding)
+        self.enter = convolution(channels, width, 3, padding=1)
+        self.down = nn.ModuleList([Block(width, width, embedding), Block(wide, wide, embedding)])
+        self.halve = nn.ModuleList([convolution(width, wide, 3, 2, 1), convolution(wide, wide, 3, 2, 1)])
+        self.middle = Block(wide, wide, embedding)
+        self.up = nn.ModuleList([Block(2 * wide, wide, embedding), Block(wide + width, width, embedding)])
+        self.leave_norm = nn.GroupNorm(8, width)
+        self.leave = convolution(width, channels, 3, padding=1)
+
+    def initialise(self, generator: Generator) -> Self:
+        """Draw all weights from one named stream; the last layer starts at zero, and so does the score."""
+        draw_weights(self, generator)
+        nn.init.zeros_(self.leave.weight)
+        assert self.leave.bias is not None
+        nn.init.zeros_(self.leave.bias)
+        return self
+
+    def forward(self, u: Tensor, t: Tensor) -> Tensor:
+        """Minus the noise, of shape (B, C, H, W); `t` is of shape (B,)."""
+        rates = torch.exp(torch.linspace(-1, 3, FREQUENCIES, dtype=u.dtype, device=u.device))
+        angles = t[:, None] * rates
+        embedded = silu(self.embed(torch.cat([angles.sin(), angles.cos()], dim=1)))
+        h, kept = self.enter(u), []
+        for block, halve in zip(self.down, self.halve, strict=True):
+            h = block(h, embedded)
+            kept.append(h)
+            h = halve(h)
+        h = self.middle(h, embedded)
+        for block, skip in zip(self.up, reversed(kept), strict=True):
+            h = block(torch.cat([interpolate(h, size=skip.shape[2:], mode="nearest"), skip], dim=1), embedded)
+        output: Tensor = self.leave(silu(self.leave_norm(h)))
+        return output
+
+    def given(self, sigma: Tensor | float) -> "Level":
+        """The score at a noise level, one for all events or one for each, in the data's units."""
+        return Level(self, sigma)
+
+
+class Level:
+    """s(·, σ), `(B, C, H, W) -> (B, C, H, W)`; not callable, for it has no energy."""
+
+    def __init__(self, model: Model, sigma: Tensor | float) -> None:
+        self.model, self.sigma = model, sigma
+
+    def score(self, x: Tensor, create_graph: bool = False) -> Tensor:
+        """s(x, σ); with `create_graph` it can be differentiated with respect to the weights."""
+        with torch.set_grad_enabled(create_graph):
+            sigma = torch.as_tensor(self.sigma, dtype=x.dtype, device=x.device).reshape(-1).expand(len(x))
+            width = (self.model.scale.square() + sigma.square()).sqrt()
+            u = (x - self.model.centre) / width[:, None, None, None]
+            vector: Tensor = self.model(u, 0.5 * (sigma / self.model.scale).log()) / sigma[:, None, None, None]
+        return vector

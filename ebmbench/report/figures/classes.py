@@ -1,0 +1,103 @@
+"""Into which classes the samples fall, by the reference classifier: a panel for each method's median run.
+
+A dashed line is an even share, dots are the shares of real test images. It shows lost modes; whether samples look like
+anything it cannot show, for a classifier finds a class for every image.
+"""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from ebmbench.report.figures.image import Image
+from ebmbench.report.figures.shown import Shown, first_of, shown
+from ebmbench.report.groups import is_baseline
+from ebmbench.report.kinds import NAMES, SAID
+from ebmbench.report.theme import INK, WIDTH, colour, save
+
+ACROSS = 4
+HEIGHT = 1.5  # inches of a panel, without the names of classes
+REAL = "real test images"
+
+
+def classes(root: Path, frame: pd.DataFrame, dataset: str, kind: str, folder: Path) -> Image | None:
+    """Draw the shares of a kind of samples; None if no method has them."""
+    runs = [one for one in shown(root, frame, dataset, kind) if "histogram" in one.arrays]
+    real = next((_shares(one) for one in runs if one.name == "oracle"), None)
+    found = [one for one in runs if one.name != "oracle"]
+    if all(is_baseline(one.name) for one in found):
+        return None
+    names = _names(first_of(runs, "classes"), found[0])
+    across, down = min(ACROSS, len(found)), math.ceil(len(found) / ACROSS)
+    tall = 0.06 * max(map(len, names)) if max(map(len, names)) > 2 else 0.0
+    figure = Figure(figsize=(WIDTH * across / ACROSS, (HEIGHT + 0.45) * down + tall + 0.35), layout="constrained")
+    axes = figure.subplots(down, across, squeeze=False, sharey=True, sharex=True)
+    for axis, one in zip(axes.flat, found, strict=False):
+        _panel(axis, one, real, names)
+    for place, axis in enumerate(axes.flat):
+        axis.set_axis_off() if place >= len(found) else axis.tick_params(labelbottom=place + across >= len(found))
+    for row in axes:
+        row[0].set_ylabel("share")
+    figure.legend(handles=_legend(real is not None), loc="outside lower center", ncols=2)
+    file = f"classes-{dataset}-{kind}.svg"
+    save(figure, folder / file)
+    return _image(dataset, kind, found, file)
+
+
+def _panel(axis: Axes, one: Shown, real: Any, names: list[str]) -> None:
+    places, shares = np.arange(len(names)), _shares(one)
+    axis.bar(places[: len(shares)], shares, color=colour(one.name), width=0.8, linewidth=0, zorder=2)
+    axis.axhline(1 / len(names), color=INK, linestyle="--", linewidth=0.8, zorder=3)
+    if real is not None:
+        axis.plot(places[: len(real)], real, linestyle="", zorder=4, **_dot())
+    long = max(map(len, names)) > 2
+    axis.set_xticks(places, names, rotation=90 if long else 0)
+    axis.grid(visible=False, axis="x")
+    axis.set_title(f"{one.name}\n{_entropy(one)}", linespacing=1.3)
+
+
+def _entropy(one: Shown) -> str:
+    known = one.value("class_entropy")
+    seed = f"seed {one.label.rpartition('seed=')[2]}"
+    return f"entropy {known:.3g}, {seed}" if known is not None else seed
+
+
+def _shares(one: Shown) -> Any:
+    counts = one.arrays["histogram"].astype(np.float64)
+    return counts / max(1.0, float(counts.sum()))
+
+
+def _names(known: Any, one: Shown) -> list[str]:
+    count = len(one.arrays["histogram"])
+    return [str(name) for name in known] if known is not None and len(known) == count else list(map(str, range(count)))
+
+
+def _dot() -> dict[str, Any]:
+    return {
+        "marker": "o",
+        "markersize": 3.2,
+        "markerfacecolor": "white",
+        "markeredgecolor": INK,
+        "markeredgewidth": 0.7,
+    }
+
+
+def _legend(real: bool) -> list[Line2D]:
+    even = Line2D([], [], color=INK, linestyle="--", linewidth=0.8, label="even share")
+    return [even, Line2D([], [], linestyle="", label=REAL, **_dot())] if real else [even]
+
+
+def _image(dataset: str, kind: str, found: list[Shown], file: str) -> Image:
+    shown_as = "; ".join(f"{one.name}: {_entropy(one)}" for one in found)
+    return Image(
+        f"figures/{file}",
+        f"Shares of classes among {SAID[kind]} on {dataset}. {shown_as}",
+        f"`{dataset}`, {SAID[kind]}: the share of each class among all samples of the same runs, as the reference "
+        "classifier sees them, and the entropy of these shares.",
+        f"{dataset}, {NAMES[kind]}",
+    )

@@ -1,0 +1,81 @@
+"""Chains unrolled: what a sampler makes of its start, one chain a row, the moments of the chain from left to right."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from PIL import Image as Picture
+
+from ebmbench.report.figures.canvas import GAP, PAGE, Canvas, enlargement, largest
+from ebmbench.report.figures.image import Image
+from ebmbench.report.figures.shown import Shown, shown
+from ebmbench.report.groups import is_baseline
+from ebmbench.report.theme import write_png
+
+KINDS = ("short", "long")  # the first that a method has is shown
+CHAINS = (4, 3, 2)  # as many as the size of the file allows
+TITLE, STEPS, BETWEEN = 42, 20, 26  # pixels: above a block, for the numbers of steps, between blocks
+
+Block = tuple[str, str, Any, Any]  # name, note, chains (N, T, C, H, W), steps (T,)
+
+
+def unrolled(root: Path, frame: pd.DataFrame, dataset: str, folder: Path) -> Image | None:
+    """Draw a few chains of each method on a dataset; None if there are none."""
+    found = _chosen(root, frame, dataset)
+    if not found:
+        return None
+    blocks = [(one.name, _note(one, kind), one.arrays["chain"], one.arrays["chain_steps"]) for one, kind in found]
+    page, chains = largest(lambda chains: draw(blocks, chains), CHAINS)
+    file = f"chains-{dataset}.png"
+    write_png(page, folder / file)
+    names = "; ".join(f"{one.name}: {kind}-run, {one.note}" for one, kind in found)
+    return Image(
+        f"figures/{file}",
+        f"Chains on {dataset}, unrolled over the steps of sampling. {names}",
+        f"`{dataset}`: {chains} chains of each method's median run, one a row, from their start on the left; above, "
+        "the number of steps taken.",
+        f"{dataset}, chains",
+    )
+
+
+def _chosen(root: Path, frame: pd.DataFrame, dataset: str) -> list[tuple[Shown, str]]:
+    """The run of each method, in the order of the suite, with the kind of its chains."""
+    runs = {kind: {one.name: one for one in shown(root, frame, dataset, kind)} for kind in KINDS}
+    names = dict.fromkeys(name for kind in KINDS for name in runs[kind] if not is_baseline(name))
+    order = {name: place for place, name in enumerate(dict.fromkeys(frame["method"]))}
+    found = []
+    for name in sorted(names, key=lambda name: order[name.split(" ")[0]]):
+        has = [
+            kind for kind in KINDS if name in runs[kind] and {"chain", "chain_steps"} <= runs[kind][name].arrays.keys()
+        ]
+        found += [(runs[has[0]][name], has[0])] if has else []
+    return found
+
+
+def _note(one: Shown, kind: str) -> str:
+    return f"{kind}-run, seed {one.label.rpartition('seed=')[2]}"
+
+
+def draw(blocks: list[Block], chains: int) -> Picture.Image:
+    """The blocks in as many columns as the page has room for."""
+    height, width = blocks[0][2].shape[-2:]
+    scale = enlargement(width)
+    step_x, step_y = width * scale + GAP, height * scale + GAP
+    wide = max(len(steps) for *_, steps in blocks) * step_x + BETWEEN
+    high = TITLE + STEPS + chains * step_y + BETWEEN // 2
+    across = max(1, min(len(blocks), PAGE // wide))
+    page = Canvas(across * wide, -(-len(blocks) // across) * high)
+    for place, (name, note, images, steps) in enumerate(blocks):
+        left, top = place % across * wide + BETWEEN // 2, place // across * high
+        page.write(name, left + (wide - BETWEEN) / 2, top + 18, bold=True)
+        page.write(note, left + (wide - BETWEEN) / 2, top + 36, size=8.5)
+        for column, step in enumerate(steps):
+            page.write(brief(int(step)), left + (column + 0.5) * step_x, top + TITLE + STEPS - 5, size=6.5)
+            for row, image in enumerate(images[:chains, column]):
+                page.paste(image, left + column * step_x, top + TITLE + STEPS + row * step_y, scale)
+    return page.image()
+
+
+def brief(step: int) -> str:
+    """A number of steps in four characters at most."""
+    return f"{step / 1000:.3g}k" if step >= 1000 else str(step)

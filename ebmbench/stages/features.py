@@ -1,0 +1,76 @@
+"""features@<dataset>: train the reference classifier of labelled images, on whose features samples are judged.
+
+Writes `features/<dataset>/`: classifier.safetensors, status.json (accuracy on the test images, the extractor's
+name) and cost.json. Data that are no labelled images leave a status `skipped`, with the reason.
+"""
+
+import argparse
+import hashlib
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from ebmbench.core.code import code_hash
+from ebmbench.core.facts import Facts, load_facts, read_labels, read_split
+from ebmbench.core.files import copy_folder, write_json
+from ebmbench.core.params import Features, load_params
+from ebmbench.core.store import Store, digest
+from ebmbench.features.classifier import train
+from ebmbench.features.reference import Reference, tensors_hash
+from ebmbench.stages.shell import run_stage
+
+
+def make_features(root: Path, dataset: str) -> None:
+    """Train the classifier, or find an equal one again, and put it in its place."""
+    data, settings = root / "data" / dataset, load_params(root).on(dataset).features
+    facts = load_facts(data)
+    if reason := skip(facts):
+        target = root / "features" / dataset
+        target.mkdir(parents=True, exist_ok=True)
+        (target / "classifier.safetensors").unlink(missing_ok=True)
+        write_json(target / "status.json", {"status": "skipped", "reason": reason})
+        return write_json(target / "cost.json", {"seconds": 0.0})
+    labels = {split: _file_hash(data / f"{split}_labels.npy") for split in ("train", "test")}
+    inputs = {"facts": facts.as_dict(), "labels": labels, "settings": settings.model_dump()}
+    key = digest({**inputs, "code": code_hash(["ebmbench.features.classifier", "ebmbench.features.reference"])})
+    done = Store(root / "work").obtain(key, lambda _, result: fill(result, data, facts, settings))
+    copy_folder(done, root / "features" / dataset)
+
+
+def skip(facts: Facts) -> str | None:
+    """Why a dataset gets no classifier, if it gets none."""
+    if not facts.is_image:
+        return "the data are no images"
+    return None if facts.classes else "the images have no labels"
+
+
+def fill(result: Path, data: Path, facts: Facts, settings: Features) -> None:
+    """Train and write a folder; all but the seconds are the same bytes every time."""
+    clock = time.perf_counter()
+    x = read_split(data, "train")
+    network = train(x, read_labels(data, "train"), len(facts.classes), settings)
+    made = Reference.of(network, facts, x)
+    made.save(result)
+    test, labels = read_split(data, "test"), read_labels(data, "test")
+    right = made.classify(test) == labels
+    status: dict[str, Any] = {"status": "ok", "reason": None, "dataset": facts.name, "extractor": made.name}
+    status |= {"hash": tensors_hash(made.tensors), "accuracy": float(right.double().mean()), "n": len(labels)}
+    write_json(result / "status.json", status | {"settings": settings.model_dump()})
+    write_json(result / "cost.json", {"seconds": round(time.perf_counter() - clock, 3)})
+
+
+def _file_hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def main(argv: list[str] | None = None) -> int:
+    """`python -m ebmbench.stages.features DATASET`."""
+    parser = argparse.ArgumentParser(prog="ebmbench features", description=__doc__)
+    parser.add_argument("dataset")
+    dataset = parser.parse_args(argv).dataset
+    return run_stage(f"features@{dataset}", lambda root: make_features(root, dataset))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

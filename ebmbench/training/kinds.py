@@ -1,0 +1,82 @@
+"""The kinds of samples of a trained model. They differ by orders of magnitude, so each is drawn, kept and named apart.
+
+- `buffer`: the training chains as they ended, where chains persist. What training itself saw.
+- `short`: a short run from noise, of `sampling.short` steps. What the model gives to somebody who starts anew.
+- `long`: a long run from noise, of `sampling.long` steps. Where chains end: it shows whether the energy has its low
+  places at data, or only leads past them.
+- `data`: a short run from training data, for methods whose chains start there (cd).
+
+By the suite's sampler; with `sampling.own` by the one that a method trains with, if it does; and a method that is
+also a way of sampling (ncsn) by its own, whose `long` run takes as many times the steps as it is longer than the short.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ebmbench.core.params import FILE, Kind, Sampling
+from ebmbench.core.streams import stream
+from ebmbench.samplers.chain import Chain, SamplerSettings
+from ebmbench.samplers.choice import parse
+from ebmbench.samplers.unrolled import Film, run_filmed
+from ebmbench.training.trained import Trained
+from ebmbench.training.trainer import usable
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Samples of one kind, how they came about, and, of image chains, a film."""
+
+    x: Tensor
+    sampler: str
+    diagnostics: dict[str, float]
+    film: Film | None = None
+
+
+def draw(trained: Trained, kind: Kind, sampling: Sampling, data: Tensor) -> Drawn | None:
+    """Samples of a kind, or None if the model has no such kind."""
+    seed = int(trained.header["seed"])
+    if kind == "buffer":
+        return _buffer(trained, sampling.chains, seed)
+    if kind == "data" and not trained.starts_at_data:
+        return None
+    sampler = chosen(trained, kind, sampling)
+    # The first kind there ever was has the plain names: its samples stay what they were.
+    name = ("sample",) if kind == "long" else ("sample", kind)
+    if kind == "data":
+        index = torch.randperm(len(data), generator=stream(seed, *name, "start"))[: sampling.chains]
+        starts = data[index]
+    else:
+        starts = trained.facts.starts(sampling.chains, stream(seed, *name, "start"), sampling.spread)
+    device = usable(trained.header["training"].get("device", "cpu"))
+    trained.network.to(device)
+    energy, generator, starts = trained.sampled_by(sampler), stream(seed, *name, "chain"), starts.to(device)
+    if trained.facts.is_image:
+        chain, film = run_filmed(sampler.fitted(trained.facts), energy, starts, generator)
+        return _drawn(chain, sampler, film)
+    return _drawn(sampler.fitted(trained.facts).run(energy, starts, generator), sampler, None)
+
+
+def chosen(trained: Trained, kind: Kind, sampling: Sampling) -> SamplerSettings:
+    """Which sampler, with how many steps."""
+    steps = sampling.long if kind == "long" else sampling.short
+    if trained.own_sampler is not None:
+        times = max(1, round((steps or 1) / sampling.short)) if kind == "long" else 1
+        return trained.own_sampler.model_copy(update={"steps": trained.own_sampler.steps * times})
+    trains_with = getattr(trained.settings, "sampler", None) if sampling.own else None
+    sampler: SamplerSettings = trains_with or parse(sampling.sampler, FILE, "sampling")
+    return sampler if steps is None else sampler.model_copy(update={"steps": steps})
+
+
+def _buffer(trained: Trained, count: int, seed: int) -> Drawn | None:
+    if trained.chains is None:
+        return None
+    index = torch.randperm(len(trained.chains), generator=stream(seed, "sample", "buffer"))[:count]
+    return Drawn(trained.chains[index], "the training chains", {})
+
+
+def _drawn(chain: Chain, sampler: SamplerSettings, film: Film | None) -> Drawn:
+    denoised = ", denoised" if getattr(sampler, "denoise", False) else ""
+    text = f"{sampler.kind}, {sampler.total_steps} steps{denoised}" if film is not None else sampler.kind
+    return Drawn(chain.x.cpu(), text, {name: value.item() for name, value in chain.diagnostics.items()}, film)

@@ -1,0 +1,110 @@
+"""Inception-v3 on the same path as our classifier, with weights drawn at random in the published file's form."""
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from ebmbench.core.errors import UserError
+from ebmbench.core.registry import load
+from ebmbench.core.streams import stream
+from ebmbench.core.vision import torch_fidelity
+from ebmbench.features import inception
+from ebmbench.metrics import fidelity
+from tests.features.project import evaluation
+
+
+@cache
+def theirs() -> Any:
+    """torch-fidelity's own module as its constructor makes it, but with random weights in place of a download."""
+    parts = torch_fidelity().feature_extractor_inceptionv3
+
+    class Random(parts.FeatureExtractorInceptionV3):  # type: ignore[misc,name-defined]
+        def load_state_dict(self, state: Any) -> None:
+            for tensor in self.parameters():
+                if tensor.dim() > 1:  # larger than PyTorch's default, with which the signal dies out on its way
+                    torch.nn.init.kaiming_normal_(tensor, generator=stream(0, "inception", *tensor.shape))
+
+    with pytest.MonkeyPatch.context() as patch, torch.random.fork_rng(devices=[]):
+        patch.setattr(parts, "load_state_dict_from_url", lambda *_, **__: {})
+        return Random("theirs", ["2048", "logits_unbiased"])
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("inception")
+    torch.save(theirs().state_dict(), folder / "weights.pth")
+    assert inception.main([str(folder / "weights.pth"), str(folder / "weights.safetensors")]) == 0
+    return folder / "weights.safetensors"
+
+
+@torch.no_grad()
+def test_converted_weights_give_torch_fidelitys_own_features(weights: Path) -> None:
+    name = inception.register_inception(weights, 256)
+    ours = torch_fidelity().registry.FEATURE_EXTRACTORS_REGISTRY[name](name, ["2048", "logits_unbiased"]).eval()
+    images = torch.randint(256, (2, 3, 32, 32), generator=torch.Generator().manual_seed(0), dtype=torch.uint8)
+    for found, expected in zip(ours(images), theirs()(images), strict=True):
+        assert torch.equal(found, expected.double())
+        assert float((found[0] - found[1]).abs().mean()) > 1e-3  # the weights are alive
+
+
+@torch.no_grad()
+def test_grey_images_of_few_levels_are_spread_and_repeated(weights: Path) -> None:
+    grey = torch.randint(17, (2, 1, 8, 8), generator=torch.Generator().manual_seed(0), dtype=torch.uint8)
+    colours = (grey.float() * 255 / 16).round().to(torch.uint8).repeat(1, 3, 1, 1)
+    features = []
+    for levels, images in ((17, grey), (256, colours)):
+        name = inception.register_inception(weights, levels)
+        extractor = torch_fidelity().registry.FEATURE_EXTRACTORS_REGISTRY[name](name, ["2048"]).eval()
+        features.append(extractor(images)[0])
+    assert torch.equal(*features)
+    assert not torch.equal(features[0][0], features[0][1])
+
+
+def test_with_its_weights_inception_is_the_extractor(weights: Path) -> None:
+    e = evaluation(None, inception_weights=str(weights))
+    name = fidelity.extractor_name(e)
+    assert name.startswith("inception-v3-")
+    images = fidelity.to_levels(e.test[:12], 17)
+    found = fidelity.calculate(images, images[:10], name, isc=True, kid=True, prc=True, kid_subset_size=10)
+    assert found["recall"] == 1
+    assert found["inception_score_mean"] >= 1
+
+
+@pytest.mark.slow  # eigenvalues of a 2048 × 2048 matrix
+def test_metrics_by_inception_name_it_and_need_no_labels(weights: Path) -> None:
+    e = evaluation(evaluation(None).test[:20], inception_weights=str(weights), reference=20)
+    unlabelled = replace(e, facts=replace(e.facts, classes=[]), features=None)
+    found = load("metrics", "fid").compute(unlabelled)
+    assert found.value > 0
+    assert found.protocol.startswith("inception-v3-")
+
+
+def test_a_pickled_file_is_refused_and_the_command_named(weights: Path) -> None:
+    with pytest.raises(UserError, match=r"metrics\.inception_weights: .*python -m ebmbench\.features\.inception"):
+        inception.read(weights.with_suffix(".pth"))
+
+
+def test_a_file_that_is_no_weights_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.pth").write_bytes(b"no weights")
+    assert inception.main([str(tmp_path / "a.pth"), str(tmp_path / "b.safetensors")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not (tmp_path / "b.safetensors").exists()
+
+
+class Trap:
+    """What a malicious file would hold: code that runs when it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Path("trapped").touch, ())
+
+
+def test_a_file_with_code_in_it_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    torch.save({"fc.bias": Trap()}, tmp_path / "trap.pth")
+    with pytest.raises(UserError, match="not a file of weights"):
+        inception.convert(tmp_path / "trap.pth", tmp_path / "b.safetensors")
+    assert not (tmp_path / "trapped").exists()

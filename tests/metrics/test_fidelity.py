@@ -1,0 +1,245 @@
+"""Metrics of images against formulas of our own, on features that we extract ourselves."""
+
+import math
+import random
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+import scipy.linalg
+import torch
+from torch import Tensor
+
+from ebmbench.baselines import gaussian, noisy, oracle
+from ebmbench.core.facts import Facts, from_levels, to_levels
+from ebmbench.core.registry import describe, load
+from ebmbench.core.streams import stream
+from ebmbench.features import reference
+from ebmbench.metrics import fidelity
+from ebmbench.metrics.evaluation import Evaluation, Subject, Unavailable, Value
+from tests.conftest import gaussian_facts
+from tests.features.project import digits, evaluation
+
+METRICS = ["fid", "fid_ratio", "kid", "inception_score", "precision", "recall", "class_entropy"]
+
+
+def value(name: str, e: Evaluation) -> Value:
+    found: Value = load("metrics", name).compute(e)
+    assert found.value is not None
+    return found
+
+
+def features(e: Evaluation, x: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """Standardised features and logits of quantised images, without torch-fidelity."""
+    made = reference.load(digits() / "features/digits")
+    network = made.network()
+    with torch.no_grad():
+        raw = network.features(from_levels(to_levels(x, 17), 17))
+        logits = network.logits(raw).double().numpy()
+    return ((raw.double() - made.tensors["mean"]) / made.tensors["deviation"]).numpy(), logits
+
+
+def fresh(count: int) -> Evaluation:
+    """Test images with some noise, neither quantised nor inside the box."""
+    test = evaluation(None).test[:count]
+    return evaluation(test + 0.3 * torch.randn(test.shape, generator=stream(0, "spoilt")))
+
+
+@cache
+def spoilt() -> Evaluation:
+    """The same for several tests: what torch-fidelity says of it is kept in it."""
+    return fresh(300)
+
+
+def test_training_images_have_standardised_features() -> None:
+    e = evaluation(None)
+    assert e.train is not None
+    mine, _ = features(e, e.train)
+    np.testing.assert_allclose(mine.mean(0), 0, atol=1e-4)
+    np.testing.assert_allclose(mine.std(0), 1, atol=1e-3)
+
+
+def test_fid_is_the_frechet_distance_of_two_gaussians() -> None:
+    e = spoilt()
+    (a, _), (b, _) = features(e, e.samples), features(e, e.train)
+    s, t = np.cov(a, rowvar=False), np.cov(b, rowvar=False)
+    root = scipy.linalg.sqrtm(s @ t).real
+    expected = ((a.mean(0) - b.mean(0)) ** 2).sum() + np.trace(s + t - 2 * root)
+    assert value("fid", e).value == pytest.approx(expected, rel=1e-4)
+
+
+def test_kid_of_whole_sets_is_the_unbiased_mmd_of_a_cubic_kernel() -> None:
+    e = evaluation(spoilt().samples, kid_subset=300, reference=300)  # one subset: all of both
+    a, _ = features(e, e.samples)
+    b, _ = features(e, from_levels(fidelity.reference(e), 17))
+
+    def kernel(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return (x @ y.T / x.shape[1] + 1) ** 3
+
+    n = len(a)
+    within = [(kernel(x, x).sum() - np.trace(kernel(x, x))) / (n * (n - 1)) for x in (a, b)]
+    expected = sum(within) - 2 * kernel(a, b).mean()
+    assert value("kid", e).value == pytest.approx(expected, rel=1e-4)
+    assert value("kid", e).error == pytest.approx(0, abs=1e-9)
+
+
+def test_the_inception_score_is_the_mean_over_splits_of_the_exponential_of_the_divergence() -> None:
+    e = spoilt()
+    _, logits = features(e, e.samples)
+    p = scipy.special.softmax(logits, axis=1)[np.random.RandomState(fidelity.SEED).permutation(len(logits))]
+    scores = [np.exp(np.sum(part * (np.log(part) - np.log(part.mean(0))), axis=1).mean()) for part in np.split(p, 10)]
+    assert value("inception_score", e).value == pytest.approx(np.mean(scores), rel=1e-4)
+    assert value("inception_score", e).error == pytest.approx(np.std(scores), rel=1e-3)
+
+
+def test_precision_and_recall_are_shares_inside_the_others_balls() -> None:
+    e = spoilt()
+    (a, _), (b, _) = features(e, e.samples), features(e, e.train)
+
+    def inside(x: np.ndarray, manifold: np.ndarray) -> float:
+        radius = np.sort(scipy.spatial.distance.cdist(manifold, manifold))[:, 3]  # the 0th is itself
+        return float((scipy.spatial.distance.cdist(x, manifold) <= radius).any(1).mean())
+
+    assert value("precision", e).value == pytest.approx(inside(a, b), abs=2 / len(a))
+    assert value("recall", e).value == pytest.approx(inside(b, a), abs=2 / len(b))
+
+
+def test_class_entropy_is_one_for_equal_classes_and_zero_for_one() -> None:
+    e = evaluation(None)
+    classes = reference.load(digits() / "features/digits").classify(e.test)
+    equal = torch.cat([e.test[classes == k][:30] for k in range(10)])
+    assert value("class_entropy", evaluation(equal)).value == pytest.approx(1)
+    assert fidelity.histogram(evaluation(equal)).tolist() == [30] * 10
+    assert value("class_entropy", evaluation(e.test[classes == 3][:20])).value == 0
+    halves = torch.cat([e.test[classes == k][:20] for k in (0, 1)])
+    assert value("class_entropy", evaluation(halves)).value == pytest.approx(math.log(2) / math.log(10))
+
+
+def test_the_oracle_beats_noisy_images_and_pure_noise_is_far_off() -> None:
+    e = evaluation(None)
+    real = oracle.subject(None, e.train, e.test, e.facts, 1000, stream(0, "oracle"))
+    assert len(real.samples) == 500  # each test image once
+    assert value("fid_ratio", evaluation(real.samples)).value < 0.5
+    noise = 2 * torch.rand(500, 1, 8, 8, generator=stream(0, "noise")) - 1
+    assert value("fid_ratio", evaluation(noise)).value > 10
+
+
+def test_the_ratio_of_the_noisy_test_images_is_one() -> None:
+    e = evaluation(None)
+    same = fidelity.with_noise(e.test, 500, 17, stream(fidelity.SEED, "noisy", "digits"))
+    assert value("fid_ratio", evaluation(from_levels(same, 17))).value == 1
+    drawn = noisy.subject(None, e.train, e.test, e.facts, 1000, stream(0, "baseline"))
+    assert value("fid_ratio", evaluation(drawn.samples)).value == pytest.approx(1, abs=0.25)  # another noise
+
+
+def test_the_ratio_compares_equal_numbers_of_images() -> None:
+    e = evaluation(None)
+    samples = e.train[:700]
+    found = value("fid_ratio", evaluation(samples))
+    assert found.n == 500
+    assert "first 500 samples over 500 test images + noise 0.2" in found.protocol
+    assert found.value == value("fid_ratio", evaluation(samples[:500])).value
+    assert value("fid_ratio", evaluation(samples[:200])).n == 200
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_value_says_what_it_rests_on(name: str) -> None:
+    found = value(name, evaluation(evaluation(None).test[:100], kid_subset=50, reference=400))
+    assert found.n == 100
+    assert found.protocol.startswith(
+        f"{reference.load(digits() / 'features/digits').name}; 100 samples by hand (kind exact)"
+    )
+    if name != "class_entropy":
+        assert "reference 400 of 1297 training images" in found.protocol
+    assert describe("metrics", name).samples
+
+
+def test_kids_subsets_are_never_larger_than_the_samples() -> None:
+    found = value("kid", evaluation(evaluation(None).test[:40]))
+    assert "100 subsets of 40" in found.protocol
+
+
+def test_the_same_numbers_whatever_the_global_seeds_which_are_kept() -> None:
+    found = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        np.random.seed(seed)
+        random.seed(seed)
+        before = torch.get_rng_state(), np.random.get_state()[1].tolist(), random.getstate()
+        fidelity._noisy_fids.clear()
+        e = fresh(100)
+        found.append([value(name, e) for name in METRICS])
+        assert torch.equal(before[0], torch.get_rng_state())
+        assert (np.random.get_state()[1].tolist(), random.getstate()) == before[1:]
+    assert found[0] == found[1]
+
+
+def test_torch_fidelity_is_asked_once_per_evaluation(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    calls = []
+    measure = fidelity.calculate
+    monkeypatch.setattr(fidelity, "calculate", lambda *a, **k: calls.append(k) or measure(*a, **k))
+    fidelity._noisy_fids.clear()
+    for _ in range(2):
+        e = fresh(60)
+        for name in METRICS:
+            value(name, e)
+    # One for each evaluation; the noisy images' only once.
+    assert sorted("kid" in k for k in calls) == [False, True, True]
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_what_cannot_be_computed_says_why(name: str) -> None:
+    compute = load("metrics", name).compute
+    e = evaluation(evaluation(None).test[:50])
+    points = Evaluation(Subject(None, torch.zeros(50, 2)), torch.zeros(50, 2), None, gaussian_facts(2), e.settings)
+    unlabelled = replace(e, facts=Facts(**{**e.facts.as_dict(), "classes": []}))
+    broken = e.samples.clone()
+    broken[7] = float("nan")
+    for case, reason in [
+        (points, "the data are no images"),
+        (unlabelled, "the images have no labels"),
+        (replace(e, features=None), "there is no reference classifier"),
+        (evaluation(None), "there are no samples"),
+        (evaluation(broken), "1 of 50 samples are not finite"),
+        (evaluation(e.samples[:9]), "needs 10 samples, has 9"),
+    ]:
+        with pytest.raises(Unavailable, match=reason):
+            compute(case)
+
+
+def test_the_gaussian_of_images_has_the_data_moments_and_its_own_density() -> None:
+    e = evaluation(None)
+    x = torch.cat([e.train, e.train.roll(1, 3)], 3)  # 128 coordinates, whose covariance the facts leave out
+    facts = Facts.of("wide", x.numpy(), x.numpy(), licence="", hash="", levels=17)
+    assert facts.covariance == []
+    made = gaussian.subject(None, x, x, facts, 20_000, stream(0, "gaussian"))
+    rows, drawn = x.flatten(1).double(), made.samples.flatten(1).double()
+    torch.testing.assert_close(drawn.mean(0), rows.mean(0), rtol=0, atol=0.05)
+    assert float((drawn.T.cov() - rows.T.cov()).abs().max()) < 0.03
+    assert float(made.samples.max()) > 1.5  # nothing is clamped
+    gap = rows[:5] - rows.mean(0)
+    covariance = rows.T.cov() + 1e-6 * rows.var(0).mean() * torch.eye(128)
+    expected = 0.5 * (gap @ covariance.inverse() * gap).sum(1)
+    energy = made.energy(x[:5].double())
+    torch.testing.assert_close(energy - energy[0], expected - expected[0], rtol=1e-4, atol=1e-3)
+
+
+def test_the_gaussian_of_large_images_keeps_variances_and_leading_axes() -> None:
+    direction = torch.randn(200, generator=stream(0, "axis")).double()
+    rows = torch.randn(150, 1, generator=stream(0, "along")).double() * direction
+    rows += 0.1 * torch.randn(150, 200, generator=stream(0, "rest")).double()
+    mean, factor, rest = gaussian.low_rank(rows)
+    torch.testing.assert_close(mean, rows.mean(0))
+    torch.testing.assert_close(factor @ factor.mT + rest.diag(), rows.T.cov(), rtol=0, atol=1e-3)
+    lead = factor[:, -1] / factor[:, -1].norm()
+    assert abs(float(lead @ direction / direction.norm())) > 0.99
+
+
+def test_noise_is_no_baseline_of_points() -> None:
+    made = noisy.subject(None, torch.zeros(5, 2), torch.zeros(5, 2), gaussian_facts(2), 5, stream(0, "x"))
+    assert made.samples is None
+    assert made.energy is None

@@ -1,0 +1,194 @@
+"""Tables of images: every number is recomputed from `results.csv`, and kinds of samples are never mixed."""
+
+import re
+import statistics
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from ebmbench.report.frame import collect
+from ebmbench.report.glance import FRACTION, glance
+from ebmbench.report.groups import AIS, IMAGE, relevant
+from ebmbench.report.kinds import KINDS, is_image, kinds, of_kind, slice_of, toys
+from ebmbench.report.markdown import Images, assemble
+from ebmbench.report.results import load_results
+from ebmbench.report.sweep import tendencies, tendency
+from ebmbench.report.tables import best_of, main_table
+from tests.report.conftest import Params
+from tests.report.image_suite import LEVELS, NOT_FINITE
+from tests.report.printed import Table, parse, rows_of, table_of, tables, values_of
+from tests.report.test_report_tables import expect
+
+HEADINGS = {"buffer: the training chains": "buffer", "short-run from noise": "short", "long-run": "long"}
+HEADINGS |= {"from data": "data"}
+SHORT = {"FID": "fid", "FID ratio": "fid_ratio", "IS": "inception_score"}
+
+
+def text_of(report: Path) -> str:
+    return (report / "report.md").read_text(encoding="utf-8")
+
+
+def kind_tables(report: Path) -> dict[str, Table]:
+    """The main tables by kind of samples, as their headings say."""
+    said = re.findall(r"^### `digits`, (.*)$", text_of(report), flags=re.MULTILINE)
+    found = [table for table in tables(report) if table[0][:2] == ["method", "FID ratio ↓"]]
+    return dict(zip((HEADINGS[one] for one in said if one in HEADINGS), found, strict=True))
+
+
+def test_there_is_a_table_for_each_kind_with_the_methods_that_have_it(image_report: Path) -> None:
+    found = kind_tables(image_report)
+    assert list(found) == list(KINDS)
+    for kind, (_, *rows) in found.items():
+        having = [name for name, (_, has) in LEVELS.items() if kind in has]
+        assert [row[0] for row in rows if row[0] != "ssm"] == ["*oracle*", "*gaussian*", "*noisy*", *having]
+        assert ["ssm", *["–"] * len(IMAGE), "failed"] in rows
+
+
+def test_every_number_of_the_tables_of_kinds_is_in_the_results(image_report: Path) -> None:
+    results = load_results(image_report)
+    for kind, (_, *rows) in kind_tables(image_report).items():
+        for row in rows:
+            for metric, text in zip(IMAGE, row[1:-1], strict=True):
+                expect(text, values_of(rows_of(results, "digits", row[0]), metric, kind))
+
+
+def test_every_number_at_a_glance_is_of_its_kind(image_report: Path) -> None:
+    results, ((_, *columns), *rows) = load_results(image_report), table_of(image_report, "median FID ratio ↓")
+    assert columns == [f"`digits`, {kind}" for kind in KINDS]
+    for name, *texts in rows:
+        for column, text in zip(columns, texts, strict=True):
+            values = values_of(rows_of(results, "digits", name), "fid_ratio", column.rpartition(" ")[2])
+            printed = FRACTION.sub("", text.strip("*")).replace("(failed)", "").strip()
+            assert (printed == "–") == (not values)
+            assert not values or parse(printed)[0] == pytest.approx(statistics.median(values), abs=parse(printed)[1])
+
+
+def test_methods_stand_in_the_order_of_the_suite_whatever_kinds_they_have(image_report: Path) -> None:
+    names = [row[0].split(" ")[0] for row in table_of(image_report, "median FID ratio ↓")[1:]]
+    assert list(dict.fromkeys(names))[3:] == ["mle", "cd", "nce", "adance", "ssm", "ncsn"]
+
+
+def test_every_number_of_the_likelihoods_and_of_the_full_table_is_in_the_results(image_report: Path) -> None:
+    results = load_results(image_report)
+    _, *rows = table_of(image_report, "method", "log-likelihood, optimistic ↑")
+    assert [row[0] for row in rows if row[0].startswith("*")] == []
+    for row in rows:
+        for metric, text in zip(AIS, row[1:-1], strict=True):
+            expect(text, values_of(rows_of(results, "digits", row[0]), metric))
+    (_, *names), *lines = table_of(image_report, "metric", "*oracle*")
+    measures = [(metric, kind) for metric in IMAGE for kind in KINDS] + [(metric, None) for metric in AIS]
+    for (metric, kind), (said, *texts) in zip(measures, lines[:-1], strict=True):
+        assert kind is None or f"({kind})" in said
+        for name, text in zip(names, texts, strict=True):
+            expect(text, values_of(rows_of(results, "digits", name), metric, kind))
+
+
+def test_every_number_of_the_sweep_is_in_the_results_or_published(image_report: Path) -> None:
+    results, (header, *rows) = load_results(image_report), table_of(image_report, "data", "metric", "K = 1")
+    assert rows[0][2:] == ["147.82", "157.17", "165.42", "214.12", "310.54"]
+    assert rows[1][2:] == ["4.03", "3.74", "3.57", "3.45", "2.61"]
+    for data, said, *texts in rows[2:]:
+        for column, text in zip(header[2:], texts, strict=True):
+            runs = rows_of(results, "digits", f"adance interval={column.removeprefix('K = ')}")
+            expect(text, values_of(runs, SHORT[said[:-2]], data.rpartition(" ")[2]))
+
+
+def test_whether_fid_rises_is_computed_over_runs(image_report: Path) -> None:
+    results = load_results(image_report)
+    runs = results[(results["method"] == "adance") & (results["metric"] == "fid") & (results["samples"] == "buffer")]
+    intervals = [int(settings.removeprefix("interval=")) for settings in runs["settings"]]
+    rho = stats.spearmanr(intervals, runs["value"]).statistic
+    assert f"buffer samples: FID rises with K (Spearman's ρ = {rho:.2f} over 9 runs" in text_of(image_report)
+    falling = results.assign(value=results["value"].where(results["metric"] != "fid", -results["value"]))
+    assert "buffer samples: FID falls with K (Spearman's ρ = −" in tendencies(falling)
+    assert tendency([1, 1, 5, 5], [3.0, 9.0, 4.0, 8.0], "runs").startswith("no clear tendency")
+    assert tendency([1, 5], [3.0, 9.0], "runs").startswith("too few runs (2)")
+
+
+def test_bold_is_given_inside_one_kind_and_the_abstract_names_it(image_report: Path) -> None:
+    results = load_results(image_report)
+    assert best_of(slice_of(results, "digits", "buffer"), "digits", "fid_ratio") == {"mle", "adance interval=1"}
+    # ncsn has the best ratio of its kind, and none of the others.
+    assert best_of(slice_of(results, "digits", "long"), "digits", "fid_ratio") == {"ncsn"}
+    assert "By FID ratio of long-run samples, `ncsn` is best" in text_of(image_report)
+    assert "By KL" not in text_of(image_report)
+
+
+def test_runs_without_a_value_of_a_kind_are_counted(image_report: Path) -> None:
+    short = {row[0]: row for row in kind_tables(image_report)["short"]}
+    assert short["cd"][1].endswith("(2/3)")
+    assert short["cd"][-1] == "1 of 3 diverged"
+    assert short["nce"][1].endswith("(2/3)")
+    reasons = {row[3]: row for row in table_of(image_report, "metrics", "methods")}
+    assert reasons[NOT_FINITE][0].endswith("`class_entropy` of short-run samples")
+
+
+def test_a_method_without_any_samples_is_not_hidden(image_report: Path) -> None:
+    results = load_results(image_report)
+    mle = (results["method"] == "mle") & results["samples"].isin(KINDS)
+    results.loc[mle, ["samples", "value"]] = ["", np.nan]
+    assert "mle" in [line.split(" | ")[0].strip("| ") for line in glance(results).splitlines()]
+
+
+def test_the_text_explains_kinds_protocol_and_what_not_to_do(image_report: Path) -> None:
+    text = text_of(image_report)
+    assert (
+        "On `digits` FID is of 1000 samples, by *classifier of digits; reference 1000 of 1437 training images*" in text
+    )
+    assert "never by a classifier's confidence alone" in text
+    assert "by `langevin` for `mle`, `cd` and `adance`" in text
+    assert "cannot be compared" in text
+    assert "Fisher and off-support together" not in text
+    assert "## Densities" not in text
+
+
+def test_images_are_known_by_their_metrics_or_their_kinds(root: Path, params: Params, image_report: Path) -> None:
+    results, plane = load_results(image_report), collect(root, params)
+    assert is_image(results, "digits")
+    assert is_image(results[results["metric"].isin(["passes", "recall"])].assign(value=np.nan), "digits")
+    assert not is_image(plane, "eight_gaussians")
+    assert kinds(results, "digits") == list(KINDS)
+    short = plane.assign(samples=plane["samples"].replace("long", "short"))
+    assert not is_image(short, "eight_gaussians")
+
+
+def test_kinds_of_points_in_the_plane_are_not_mixed_either(root: Path, params: Params) -> None:
+    frame = collect(root, params)
+    rows = frame[(frame["metric"] == "mode_sampler") & (frame["samples"] == "long")]
+    both = pd.concat([frame, rows.assign(samples="short", value=rows["value"] * 100)], ignore_index=True)
+    assert main_table(both) == main_table(frame)
+    assert set(toys(both)["label"]) == set(of_kind(frame, "long")["label"])
+
+
+def test_a_baseline_that_says_nothing_of_a_dataset_has_no_row(root: Path, params: Params) -> None:
+    frame = collect(root, params)
+    rows = frame[frame["method"] == "gaussian"]
+    silent = pd.concat([frame, rows.assign(method="noisy", value=np.nan, reason="no images")], ignore_index=True)
+    assert "noisy" in main_table(silent)
+    assert "noisy" not in main_table(relevant(silent))
+    assert len(relevant(frame)) == len(frame)
+
+
+def test_results_from_before_there_were_kinds_still_load(report: Path, tmp_path: Path) -> None:
+    old = pd.read_csv(report / "results.csv", dtype=str, keep_default_na=False).drop(columns="samples")
+    old.to_csv(tmp_path / "results.csv", index=False)
+    results = load_results(tmp_path)
+    assert set(results["samples"]) == {""}
+    assert main_table(results) == main_table(load_results(report))
+
+
+def test_a_suite_of_both_has_the_tables_of_both(root: Path, params: Params, image_report: Path) -> None:
+    both = pd.concat([collect(root, params), load_results(image_report)], ignore_index=True)
+    text = assemble(both, params, Images(), {}, {"rebuild": ""})
+    glances = re.findall(r"^\| median .*$", text, flags=re.MULTILINE)
+    assert next(line.split(" | ")[1:] for line in glances) == ["`eight_gaussians`", "`two_moons` |"]
+    assert "`digits`, buffer" in glances[1]
+    plane = text.split("## Main table")[1].split("### `digits`")[0]
+    assert ("`two_moons`" in plane, "digits" in plane) == (True, False)
+    assert text.index("Fisher and off-support together") < text.index("samples are of several kinds")
+    assert "By KL, `mle` is best" in text
+    assert "20\u202f000 on `two_moons`, 40\u202f000 on `digits`." in text
+    assert "By FID ratio of buffer samples" in text
