@@ -50,7 +50,7 @@ def draw(root: Path, frame: pd.DataFrame, folder: Path) -> Images:
         for dataset in datasets(frame):
             pictured = is_image(frame, dataset)
             (_draw_images if pictured else _draw_maps)(images, root, frame, dataset, folder)
-            images.health += _some(health(root, frame, dataset, folder))
+            images.health += health(root, frame, dataset, folder)
         images.cost += costs(frame, folder)
         images.sweep += _some(sweep(frame, folder))
     return images

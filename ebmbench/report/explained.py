@@ -18,7 +18,7 @@ READ = (
     "Read it with **precision** (do samples look like data), **recall** (are all data covered) and **class entropy** "
     "(how evenly samples fall into classes): never by a classifier's confidence alone, which a model can raise with "
     "images of one class, or with images of nothing. *oracle* is held-out real images as if they were sampled, the "
-    "floor of each metric; *gaussian* knows the data's mean and covariance only; neither competes."
+    "floor of each metric; *gaussian* knows the data's mean and covariance only; none of the three competes."
 )
 EXTRACTOR = (
     "FID, KID and the others depend on the feature extractor and on the number of samples: values from different "

@@ -17,6 +17,7 @@ STAGES: dict[str, Any] = read_yaml(ROOT / "dvc.yaml")["stages"]
 # What a stage loads by name at run time, beside what its module imports.
 BY_NAME = {
     "prepare": ["data"],
+    "features": [],
     "baselines": ["baselines", "metrics"],
     "train": ["models", "samplers"],
     "sample": ["models", "samplers"],
@@ -81,6 +82,9 @@ READS = {
     "training": ["train", "report"],
     "models": ["train"],
     "sampling": ["sample"],
+    "data": ["prepare"],
+    "features": ["features"],
+    "datasets.${item.dataset}": ["features", "baselines", "train", "sample", "evaluate"],  # its overrides
     "sampling.chains": ["baselines"],
     "metrics": ["baselines", "evaluate"],
     "benchmark": ["report"],

@@ -11,7 +11,7 @@ from matplotlib import rcParams
 from matplotlib.colors import to_rgb
 
 from ebmbench.report.build import draw
-from ebmbench.report.figures.health import spans_decades, telling
+from ebmbench.report.figures.health import health, spans_decades, telling
 from ebmbench.report.figures.maps import Panel, limits, median_run, panels
 from ebmbench.report.frame import collect
 from ebmbench.report.theme import PALETTE, colour, density_colours, marker, themed
@@ -146,3 +146,18 @@ def test_seven_methods_and_five_seeds_give_images_of_a_bearable_size(tmp_path: P
     sizes = {file.name: file.stat().st_size for file in (tmp_path / "figures").iterdir()}
     assert len(sizes) == 4
     assert max(sizes.values()) < 300_000
+
+
+def test_more_rows_than_a_figure_holds_make_a_second_one(root: Path, params: dict[str, Any], tmp_path: Path) -> None:
+    frame = collect(root, params)
+    with pytest.MonkeyPatch.context() as patch, themed():
+        patch.setattr("ebmbench.report.figures.health.ROWS", 3)
+        images = health(root, frame, "eight_gaussians", tmp_path)
+    assert [image.path for image in images] == [
+        "figures/health-eight_gaussians.svg",
+        "figures/health-eight_gaussians-2.svg",
+    ]
+    assert ["mle, adance interval=5 on" in images[0].alt, "adance interval=10, ncsn on" in images[1].alt] == [
+        True,
+        True,
+    ]

@@ -24,33 +24,36 @@ COMMON = ("label", "step", "passes", "loss", "gradient_norm", "learning_rate")
 # model is from its noise, a learned constant, how many proposals of the chains were accepted.
 TELLING = ("max_abs_log_g", "c", "chain_acceptance")
 NAMES = {"max_abs_log_g": "max |log g|", "c": "c (log Z)"}
-POINTS, ROWS = (
-    300,
-    8,
-)  # of all lines of a panel, and in how many rows: five seeds stay below 300 kB, more rows get fewer
+POINTS = 300  # of all lines of a panel: eight rows with five seeds stay below 300 kB
+ROWS = 8  # of a figure; more methods have more figures
 FEW = 150  # values, of which none is set aside as an outlier
 DECADES = 100.0  # a larger ratio of the bulk's ends is shown on a logarithmic scale
 # Inches: fixed, so that the rows of all methods are alike and an empty last panel leaves no gap in its column.
 LEFT, RIGHT, TOP, BOTTOM, ROW, GAP, ASIDE = 0.8, 0.12, 0.3, 0.5, 1.1, 0.36, 0.8
 
 
-def health(root: Path, frame: pd.DataFrame, dataset: str, folder: Path) -> Image | None:
-    """Draw the histories of a dataset's methods; None if there are none."""
+def health(root: Path, frame: pd.DataFrame, dataset: str, folder: Path) -> list[Image]:
+    """Draw the histories of a dataset's methods, in several figures if they are many; none if there are none."""
     found = {name: _history(root, rows) for name, rows in variants(frame, dataset).items() if not is_baseline(name)}
-    found = {name: history for name, history in found.items() if len(history)}
-    if not found:
-        return None
+    known = [(name, history) for name, history in found.items() if len(history)]
     ended = _diverged(frame, dataset)
+    figures = math.ceil(len(known) / ROWS)
+    rows = math.ceil(len(known) / max(1, figures))
+    parts = [dict(known[place * rows : (place + 1) * rows]) for place in range(figures)]
+    stems = [f"health-{dataset}{f'-{place + 1}' if place else ''}" for place in range(figures)]
+    return [_figure(part, dataset, ended, folder / f"{stem}.svg") for part, stem in zip(parts, stems, strict=True)]
+
+
+def _figure(found: dict[str, pd.DataFrame], dataset: str, ended: set[tuple[str, str]], file: Path) -> Image:
     figure, axes = _panels(len(found))
-    points = POINTS * ROWS // max(ROWS, len(found))
     for row, (name, history) in zip(axes, found.items(), strict=True):
-        _row(list(row), name, history, ended, math.ceil(len(history) / points))
+        _row(list(row), name, history, ended)
     for column in axes.T:
         _label_passes([axis for axis in column if axis.axison])
     figure.align_ylabels(axes)
-    save(figure, folder / f"health-{dataset}.svg")
+    save(figure, file)
     return Image(
-        f"figures/health-{dataset}.svg",
+        f"figures/{file.name}",
         f"Loss, gradient norm and own diagnostic of {', '.join(found)} on {dataset} against network passes",
         f"`{dataset}`: a thin line for each seed; a cross marks where a run diverged. On the right what the method "
         "says of itself, if it does.",
@@ -76,7 +79,7 @@ def _label_passes(column: list[Axes]) -> None:
         axis.xaxis.set_major_locator(MaxNLocator(5))
 
 
-def _row(axes: list[Axes], name: str, history: pd.DataFrame, ended: set[tuple[str, str]], stride: int) -> None:
+def _row(axes: list[Axes], name: str, history: pd.DataFrame, ended: set[tuple[str, str]]) -> None:
     """The three panels of one method; the third is its most telling own column, if it has any."""
     own = telling(history)
     shown = ["loss", "gradient_norm", *own]
@@ -84,6 +87,7 @@ def _row(axes: list[Axes], name: str, history: pd.DataFrame, ended: set[tuple[st
         if column not in history:  # nothing but the first rows of runs that diverged at once
             continue
         _scale(axis, history[column], log=column.endswith("gradient_norm"))
+        stride = math.ceil(len(history) / POINTS)
         for label, run in history.groupby("label", sort=False):
             _line(axis, run.iloc[::stride], column, name)
             if (name.split(" ")[0], str(label)) in ended:
