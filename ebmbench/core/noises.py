@@ -38,32 +38,41 @@ def box(facts: Facts, inflation: float) -> Distribution:
 
 
 class Anchored(Distribution):
-    """Equal Gaussians N(aᵢ, w²I) about some of the data: p(x) = mean of the components' densities at x."""
+    """Gaussians N(aᵢ, wⱼ²I) about some of the data, of several widths, all equally likely.
+
+    p(x) = mean over i and j of N(x; aᵢ, wⱼ²I). One width alone is told from data by the length of its noise at a
+    glance in many dimensions; a ladder of widths has noise near data and far from them.
+    """
 
     arg_constraints = {}  # noqa: RUF012
     support = constraints.real_vector
 
-    def __init__(self, anchors: Tensor, width: float) -> None:
+    def __init__(self, anchors: Tensor, widths: Tensor) -> None:
         super().__init__(event_shape=anchors.shape[1:], validate_args=False)
-        self.anchors, self.width = anchors, width
+        self.anchors, self.widths = anchors, widths.to(anchors)
 
     def sample(self, sample_shape: torch.Size | list[int] | tuple[int, ...] = ()) -> Tensor:
         """Draws `(*sample_shape, d)` from torch's current generator, as all its distributions do."""
-        index = torch.randint(len(self.anchors), tuple(sample_shape))
-        centres = self.anchors[index]
-        return centres + self.width * torch.randn_like(centres)
+        shape = tuple(sample_shape)
+        centres = self.anchors[torch.randint(len(self.anchors), shape)]
+        widths = self.widths[torch.randint(len(self.widths), shape)]
+        return centres + widths.unsqueeze(-1) * torch.randn_like(centres)
 
     def log_prob(self, value: Tensor) -> Tensor:
         """log p(x), `(B, d) -> (B,)`."""
-        squares = torch.cdist(value, self.anchors).square() / self.width**2
-        constant = math.log(len(self.anchors)) + value.shape[-1] * math.log(self.width * math.sqrt(2 * math.pi))
-        return torch.logsumexp(-0.5 * squares, dim=-1) - constant
+        squares = torch.cdist(value, self.anchors).square()
+        of_width = [
+            torch.logsumexp(-0.5 * squares / w**2, dim=-1) - value.shape[-1] * math.log(w * math.sqrt(2 * math.pi))
+            for w in self.widths.tolist()
+        ]
+        count = len(self.anchors) * len(self.widths)
+        return torch.logsumexp(torch.stack(of_width), dim=0) - math.log(count)
 
 
-def anchored(facts: Facts, data: Tensor, count: int, width: float, generator: Generator) -> Anchored:
-    """`count` of the data, chosen at random; `width` in the data's unit."""
+def anchored(facts: Facts, data: Tensor, count: int, widths: Tensor, generator: Generator) -> Anchored:
+    """`count` of the data, chosen at random; widths in the data's unit."""
     index = torch.randperm(len(data), generator=generator)[:count]
-    return Anchored(data[index].flatten(1), width * facts.unit)
+    return Anchored(data[index].flatten(1), widths * facts.unit)
 
 
 def sample(noise: Distribution, count: int, generator: Generator) -> Tensor:

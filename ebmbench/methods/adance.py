@@ -3,7 +3,7 @@
 E_m is a copy of the energy, renewed every 𝒦 = `interval` steps; negatives x⁻ come from a sampler on E_m, and
 log g(x) = (E_m(x) − E(x))/T is the log-ratio of model to noise, up to their normalisers:
 
-    L = mean softplus(log g(x⁻)) + mean softplus(−log g(x⁺)).
+    L = mean softplus(log g(x⁻)) + mean softplus(−log g(x⁺))   (+ α · mean(E(x⁺)² + E(x⁻)²), off by default).
 
 No normaliser is learned: since log g has no constant, the optimum keeps Z_θ = Z_m. At E = E_m (always so when
 𝒦 = 1) the gradient is half of maximum likelihood's. T makes ratio and sampler speak of one density: chains of a
@@ -11,7 +11,8 @@ sampler at temperature T tend to exp(−E_m/T). `temperature: null` takes the sa
 short-run Langevin); the thesis uses 1 with a sampler at 2.5e-5 (at so
 low a T the ratio is steep: watch max |log g| and the gradient norm). Xu (2022), chapter 3, algorithm 3.1: step t renews
 the copy after its update when (t + 1) mod 𝒦 = 0, which is before the update of a step t with t mod 𝒦 = 0. Chains
-live in a buffer, of which a fraction restarts from noise. Differs from the thesis: a valid sampler by default.
+live in a buffer, of which a fraction restarts from noise. Differs from the thesis: a valid sampler by default, and
+the penalty α (Du & Mordatch 2019), which keeps energies of images small where no spectral normalisation does.
 """
 
 import copy
@@ -35,15 +36,19 @@ YEAR = 2022
 
 
 def adaptive_contrast(
-    energy: Energy, frozen: Energy, x: Tensor, negatives: Tensor, temperature: float = 1.0
+    energy: Energy, frozen: Energy, x: Tensor, negatives: Tensor, temperature: float = 1.0, penalty: float = 0.0
 ) -> tuple[Tensor, Tensor]:
     """The loss for data and negatives, `(B, *event)` each, and log g on all of them; E_m is a constant."""
     both = torch.cat([x, negatives.detach()])
     with torch.no_grad():
         before = frozen(both)
-    log_g = (before - energy(both)) / temperature
+    now = energy(both)
+    log_g = (before - now) / temperature
     on_data, on_negatives = log_g[: len(x)], log_g[len(x) :]
-    return softplus(on_negatives).mean() + softplus(-on_data).mean(), log_g
+    loss = softplus(on_negatives).mean() + softplus(-on_data).mean()
+    if penalty:
+        loss = loss + penalty * (now[: len(x)].square().mean() + now[len(x) :].square().mean())
+    return loss, log_g
 
 
 class Settings(method.Settings):
@@ -55,6 +60,7 @@ class Settings(method.Settings):
     temperature: float | None = Field(None, gt=0, description="T of the ratio; null: the sampler's own")
     buffer: int = Field(2_000, ge=1, description="persistent chains; 10 000 in the thesis")
     rejuvenation: float = Field(0.25, ge=0, le=1, description="fraction of drawn chains that restart from noise")
+    energy_penalty: float = Field(0.0, ge=0, description="α; at 𝒦 = 1 half of mle's does what mle's does")
 
     @model_validator(mode="after")
     def _has_a_temperature(self) -> "Settings":
@@ -95,6 +101,6 @@ class Method(method.Method):
 
         fresh = self.facts.starts(len(x), draw("restart")).to(x.device)
         chain = self.buffer.advance(move, fresh, self.settings.rejuvenation, draw)
-        loss, log_g = adaptive_contrast(energy, frozen, x, chain.x, self.temperature)
+        loss, log_g = adaptive_contrast(energy, frozen, x, chain.x, self.temperature, self.settings.energy_penalty)
         self.last = {"max_abs_log_g": log_g.detach().abs().max(), **chain.named()}
         return loss

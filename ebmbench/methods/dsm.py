@@ -17,6 +17,7 @@ from torch import Tensor
 from ebmbench.core import method
 from ebmbench.core.energy import Energy, Meter, score
 from ebmbench.core.streams import Draw, normal
+from ebmbench.samplers.choice import Sampler
 
 PAPER = "Vincent, A Connection Between Score Matching and Denoising Autoencoders, Neural Computation 23(7), 2011"
 YEAR = 2011
@@ -32,6 +33,7 @@ class Settings(method.Settings):
     """`params.yaml: methods.dsm`."""
 
     learning_rate: float = Field(2e-3, gt=0)
+    sampler: Sampler | None = Field(None, description="how it is sampled under sampling.own; null: as the suite says")
     sigma: float = Field(0.07, gt=0, description="noise deviation in units of the data's scale")
 
 

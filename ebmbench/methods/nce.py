@@ -25,6 +25,7 @@ from ebmbench.core import method, noises
 from ebmbench.core.energy import Energy, Meter
 from ebmbench.core.facts import Facts
 from ebmbench.core.streams import Draw, stream
+from ebmbench.samplers.choice import Sampler
 
 PAPER = "Gutmann & Hyvärinen, Noise-contrastive estimation, AISTATS 2010"
 YEAR = 2010
@@ -50,12 +51,15 @@ class Settings(method.Settings):
     """`params.yaml: methods.nce`."""
 
     learning_rate: float = Field(1e-2, gt=0)
+    sampler: Sampler | None = Field(None, description="how it is sampled under sampling.own; null: as the suite says")
     noise: Literal["gaussian", "uniform", "mixture"] = "gaussian"
     ratio: int = Field(1, ge=1, description="ν, noise events per datum")
     inflation: float = Field(1.2, gt=0, description="the Gaussian noise's covariance over the data's; scales the box")
     shrinkage: float = Field(0.0, ge=0, description="share of the mean variance added to the Gaussian's diagonal")
     anchors: int = Field(1000, ge=1, description="data that the mixture's Gaussians stand about")
-    width: float = Field(0.3, gt=0, description="their deviation, in units of lengths")
+    width: float = Field(0.1, gt=0, description="the smallest of their deviations, in units of lengths")
+    widths: int = Field(4, ge=1, description="how many deviations, each twice the one before")
+    matched: bool = Field(False, description="c starts where the first model explains noise; else at 0")
 
 
 class Method(method.Method):
@@ -71,6 +75,14 @@ class Method(method.Method):
     def observe(self, data: Tensor) -> None:
         """Fit the noise: it is made again in the same way, not kept, when a run is resumed."""
         self.noise = fitted_noise(self.settings, self.facts, data)
+
+    @torch.no_grad()
+    def initialise(self, draw: Draw, network: nn.Module) -> "Method":
+        """With `matched`, c is such that G is 0 on average on noise: in many dimensions log Z is far from 0."""
+        if self.settings.matched:
+            noise = noises.sample(self._noise, 1000, draw("matching")).reshape(-1, *self.facts.shape)
+            self.c.copy_((-network(noise) - self._log_noise(noise)).mean())
+        return self
 
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
         """One batch against fresh noise."""
@@ -103,4 +115,5 @@ def fitted_noise(settings: Settings, facts: Facts, data: Tensor | None) -> Distr
     if settings.noise == "uniform":
         return noises.box(facts, settings.inflation)
     assert data is not None, "a mixture stands about data"
-    return noises.anchored(facts, data, settings.anchors, settings.width, stream(0, "nce", "anchors"))
+    widths = settings.width * 2.0 ** torch.arange(settings.widths)
+    return noises.anchored(facts, data, settings.anchors, widths, stream(0, "nce", "anchors"))

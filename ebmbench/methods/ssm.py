@@ -6,12 +6,13 @@ With s = −∇E and directions v of identity covariance, M of them for each dat
 
 Its expectation over v is implicit score matching, ½‖s‖² + tr ∇s (Hyvärinen 2005); the reduced form is Hutchinson's
 estimate of the trace alone. v is Rademacher, Gaussian, or uniform on the sphere of radius √D: on the *unit* sphere
-the covariance is 1/D, and the trace would come out divided by the dimension. Song et al. (2019); Amini 5.2;
-Xu (2022) 2.9.
+the covariance is 1/D, and the trace would come out divided by the dimension. Data that lie on few grey values or on
+a thin sheet have no score to match: `sigma` > 0 adds noise first, and what is learned is the data smoothed by σ. Song
+et al. (2019); Amini 5.2; Xu (2022) 2.9.
 """
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from pydantic import Field
@@ -19,7 +20,8 @@ from torch import Generator, Tensor
 
 from ebmbench.core import method
 from ebmbench.core.energy import Energy, Meter, score_and_curvature
-from ebmbench.core.streams import Draw
+from ebmbench.core.streams import Draw, normal
+from ebmbench.samplers.choice import Sampler
 
 PAPER = "Song, Garg, Shi & Ermon, Sliced Score Matching: A Scalable Approach to Density and Score Estimation, UAI 2019"
 YEAR = 2019
@@ -38,9 +40,11 @@ class Settings(method.Settings):
     """`params.yaml: methods.ssm`."""
 
     learning_rate: float = Field(5e-3, gt=0)
+    sampler: Sampler | None = Field(None, description="how it is sampled under sampling.own; null: as the suite says")
     projections: int = Field(1, ge=1, description="M, directions per datum")
     directions: Distribution = "rademacher"
     variance_reduced: bool = True
+    sigma: float = Field(0.0, ge=0, description="deviation of noise added to data, in units of lengths; 0: none")
 
 
 class Method(method.Method):
@@ -49,10 +53,17 @@ class Method(method.Method):
     settings: Settings
 
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
-        """One batch with fresh directions."""
+        """One batch with fresh directions, smoothed if asked for."""
+        if self.settings.sigma:
+            x = x + self.settings.sigma * self.facts.unit * normal(x, draw("noise"))
         shape = (self.settings.projections, *x.shape)
         directions = draw_directions(self.settings.directions, shape, draw("directions")).to(x)
         return sliced_score_matching(energy, x, directions, self.settings.variance_reduced)
+
+    @classmethod
+    def target(cls, settings: Settings, density: Any, scale: float) -> Any:
+        """The data's density, smoothed by σ if there is one."""
+        return density.smoothed(settings.sigma * scale) if settings.sigma else density
 
 
 def draw_directions(kind: Distribution, shape: tuple[int, ...], generator: Generator) -> Tensor:

@@ -6,8 +6,9 @@
   places at data, or only leads past them.
 - `data`: a short run from training data, for methods whose chains start there (cd).
 
-By the suite's sampler; with `sampling.own` by the one that a method trains with, if it does; and a method that is
-also a way of sampling (ncsn) by its own, whose `long` run takes as many times the steps as it is longer than the short.
+By the suite's sampler; with `sampling.own` by the one that a method names, most often that of its training; and a
+method that is also a way of sampling (ncsn) by its own, whose `long` run takes as many times the steps as it is longer
+than the short.
 """
 
 from dataclasses import dataclass
@@ -64,8 +65,8 @@ def chosen(trained: Trained, kind: Kind, sampling: Sampling) -> SamplerSettings:
     if trained.own_sampler is not None:
         times = max(1, round((steps or 1) / sampling.short)) if kind == "long" else 1
         return trained.own_sampler.model_copy(update={"steps": trained.own_sampler.steps * times})
-    trains_with = getattr(trained.settings, "sampler", None) if sampling.own else None
-    sampler: SamplerSettings = trains_with or parse(sampling.sampler, FILE, "sampling")
+    named = getattr(trained.settings, "sampler", None) if sampling.own else None
+    sampler: SamplerSettings = named or parse(sampling.sampler, FILE, "sampling")
     return sampler if steps is None else sampler.model_copy(update={"steps": steps})
 
 

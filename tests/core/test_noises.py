@@ -14,25 +14,29 @@ pytestmark = pytest.mark.usefixtures("untouched_global_generator")
 
 
 def test_a_mixture_about_data_integrates_to_one_and_is_the_mean_of_its_gaussians() -> None:
-    noise = Anchored(torch.tensor([[-1.0], [2.0]], dtype=torch.float64), 0.5)
+    noise = Anchored(torch.tensor([[-1.0], [2.0]], dtype=torch.float64), torch.tensor([0.5, 1.0]))
     x = torch.linspace(-8, 8, 4001, dtype=torch.float64)[:, None]
     density = noise.log_prob(x).exp()
     assert float(density.sum() * (x[1] - x[0])) == pytest.approx(1.0, abs=1e-9)
     at = torch.tensor([[0.3]], dtype=torch.float64)
-    expected = sum(math.exp(-((0.3 - a) ** 2) / 0.5) / (0.5 * math.sqrt(2 * math.pi)) / 2 for a in (-1.0, 2.0))
+    expected = sum(
+        math.exp(-((0.3 - a) ** 2) / (2 * w**2)) / (w * math.sqrt(2 * math.pi)) / 4
+        for a in (-1.0, 2.0)
+        for w in (0.5, 1.0)
+    )
     assert float(noise.log_prob(at).exp()) == pytest.approx(expected, rel=1e-12)
 
 
 def test_its_samples_have_its_moments() -> None:
-    noise = Anchored(torch.tensor([[-1.0, 0.0], [2.0, 1.0]]), 0.5)
+    noise = Anchored(torch.tensor([[-1.0, 0.0], [2.0, 1.0]]), torch.tensor([0.3, 0.4]))
     x = sample(noise, 40_000, stream(0, "noise"))
     assert torch.allclose(x.mean(0), torch.tensor([0.5, 0.5]), atol=0.03)
-    assert torch.allclose(x.var(0), torch.tensor([2.25 + 0.25, 0.25 + 0.25]), atol=0.05)
+    assert torch.allclose(x.var(0), torch.tensor([2.25 + 0.125, 0.25 + 0.125]), atol=0.05)
 
 
 def test_anchors_are_some_of_the_data_and_the_same_ones_each_time() -> None:
     data, facts = images(50), image_facts()
-    first, again = (anchored(facts, data, 10, 0.3, stream(0, "anchors")) for _ in range(2))
+    first, again = (anchored(facts, data, 10, torch.ones(1), stream(0, "anchors")) for _ in range(2))
     assert torch.equal(first.anchors, again.anchors)
     assert len(torch.unique(first.anchors, dim=0)) == 10
     assert all((data.flatten(1) == one).all(1).any() for one in first.anchors)
