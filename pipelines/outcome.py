@@ -53,12 +53,19 @@ class Result:
         if not self.stages:
             return "nothing to do: everything is up to date"
         lines = [f"{self._counts()} in {self.seconds:.0f} s"]
-        lines += [f"failed: {name}, see {bad.log or bad.cause}" for name, bad in self.failed.items()]
+        lines += [_failure(name, bad) for name, bad in self.failed.items()]
         return "\n".join(lines)
 
     def _counts(self) -> str:
         kinds = [outcome.kind for outcome in self.stages.values()]
         return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+
+
+def _failure(name: str, bad: Outcome) -> str:
+    """One line: what the stage said itself, if it did, and where to read on."""
+    if bad.log and bad.cause:
+        return f"failed: {name}: {bad.cause} (log: {bad.log})"
+    return f"failed: {name}, see {bad.log or bad.cause}"
 
 
 def conclude(root: Path, stages: Mapping[str, Outcome], seconds: float, stopped: bool) -> Result:

@@ -72,7 +72,7 @@ def reproduce(root: Path, stage: str, stop: Event) -> Outcome:
     (root / log).unlink(missing_ok=True)
     start = time.monotonic()
     kind = _attempts(root, stage, root / log, stop)
-    cause = "see its log" if kind == FAILED else None
+    cause = complaint((root / log).read_text(encoding="utf-8", errors="replace")) if kind == FAILED else None
     return Outcome(kind, seconds=round(time.monotonic() - start, 3), log=log.as_posix(), cause=cause)
 
 
@@ -102,6 +102,12 @@ def what_happened(stage: str, text: str) -> str:
     if re.search(rf"^Stage '{name}' is cached - skipping run", text, re.MULTILINE):
         return RESTORED
     return SKIPPED
+
+
+def complaint(text: str) -> str | None:
+    """The one line in which a stage says what the user should mend, from its log; None if it crashed otherwise."""
+    told = re.findall(r"^error: (.+)$", text, re.MULTILINE)
+    return told[-1] if told else None
 
 
 def _dvc_errors(text: str) -> str:

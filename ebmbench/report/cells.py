@@ -30,12 +30,12 @@ def read_cell(root: Path, suite: str, dataset: str, method: str) -> Cell:
     """The cell of one method, checked."""
     folder = root / "runs" / suite / dataset / method
     runs = statuses(folder / "train")
+    blocked = _blocked(root, dataset)
     if not runs:
-        return Cell("failed", _failure(root, (f"train@{dataset}-{method}",)) or "not trained: no runs in `train/`")
-    if not (root / "data" / dataset / "facts.json").is_file():
-        return Cell(
-            "failed", _failure(root, (f"prepare@{dataset}",)) or "the data are missing, so the numbers may be old"
-        )
+        own = _failure(root, (f"train@{dataset}-{method}",))
+        return Cell("failed", blocked or own or "not trained: no runs in `train/`")
+    if not _prepared(root, dataset):
+        return Cell("failed", blocked or "the data are missing, so the numbers may be old")
     later = _failure(root, (f"sample@{dataset}-{method}", f"evaluate@{dataset}-{method}"))
     if not (folder / "sample").is_dir():
         return Cell("failed", later or "trained but not sampled: no `sample/`")
@@ -53,7 +53,8 @@ def read_baselines(root: Path, suite: str, dataset: str) -> Cell:
     """The baselines of a dataset; they are not trained, so there is nothing to compare digests with."""
     folder = root / "runs" / suite / dataset / BASELINES
     if not _evaluated(folder):
-        return Cell("failed", _failure(root, (f"baselines@{dataset}",)) or "not run: no `rows.csv`")
+        own = _failure(root, (f"baselines@{dataset}",))
+        return Cell("failed", _blocked(root, dataset) or own or "not run: no `rows.csv`")
     return Cell("ok", rows=read_rows(folder / "rows.csv"))
 
 
@@ -69,6 +70,15 @@ def read_json(file: Path) -> dict[str, Any]:
         return {}
     content = json.loads(file.read_text(encoding="utf-8"))
     return content if isinstance(content, dict) else {}
+
+
+def _prepared(root: Path, dataset: str) -> bool:
+    return (root / "data" / dataset / "facts.json").is_file()
+
+
+def _blocked(root: Path, dataset: str) -> str:
+    """Why there are no data, if their own stage noted it: then all that follows was never tried."""
+    return "" if _prepared(root, dataset) else _failure(root, (f"prepare@{dataset}",))
 
 
 def _evaluated(folder: Path) -> bool:

@@ -26,6 +26,8 @@ def ready(root: Path, params: Params) -> None:
             list(cell_settings(here, method))
         source_path(root, params.datasets[dataset].source, dataset)
     prune(root, params)
+    # The report depends on this folder, and is to be written even if not one cell gets as far as to make it.
+    (root / "runs" / params.benchmark.suite).mkdir(parents=True, exist_ok=True)
     refill(root, params)
 
 

@@ -1,0 +1,40 @@
+"""Small files in the publishers' formats below one folder, and suites of images that take seconds."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ebmbench.data.images.files import ROOT, UNVERIFIED
+from tests.data.originals import cifar_batches, cifar_record_bytes, write_celeba, write_tar
+
+# Two or three steps of mle and adance: with batches of 4 and two Langevin steps one takes 32 and 40 passes.
+SHORT: dict[str, Any] = {
+    "training": {"budget": 90, "batch_size": 4, "rows": 2},
+    "models": {"unet": {"width": 8}},
+    "sampling": {"chains": 20, "short": 2, "long": 3},
+    "features": {"epochs": 1},
+    "metrics": {"reference": 40, "kid_subset": 10},
+    "methods": {
+        "mle": {"sampler": {"steps": 2}, "buffer": 24},
+        "adance": {"sampler": {"steps": 2}, "buffer": 24},
+        "ncsn": {"sampler": {"steps": 2, "levels": 3}},
+    },
+}
+COLOUR = {
+    "benchmark": {"datasets": ["cifar10", "celeba"], "methods": ["mle", "adance", "ncsn"], "seeds": [0]},
+    "datasets": {"cifar10": {"overrides": SHORT}, "celeba": {"overrides": SHORT}},
+}
+
+
+def write_suite(root: Path, name: str, suite: dict[str, Any]) -> None:
+    """`suites/<name>.yaml`; JSON is YAML too."""
+    named = suite | {"benchmark": {"suite": name, **suite["benchmark"]}}
+    (root / "suites" / f"{name}.yaml").write_text(f"# For tests.\n{json.dumps(named)}\n", encoding="utf-8")
+
+
+def write_colour(folder: Path) -> dict[str, str]:
+    """CIFAR-10's binary archive and CelebA's lists and photographs; the variables that lead to them."""
+    batches = {f"{name}.bin": cifar_record_bytes(*both) for name, both in cifar_batches(10).items()}
+    write_tar(folder / "cifar10" / "cifar-10-binary.tar.gz", batches)
+    write_celeba(folder / "celeba", 60)
+    return {ROOT: str(folder), UNVERIFIED: "1"}
