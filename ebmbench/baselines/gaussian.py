@@ -1,7 +1,9 @@
 """Gaussian: mean and covariance of the training data and nothing else.
 
-A method that does not beat it has learned no shape. Of large images (more than 3072 coordinates) the covariance is
-low-rank plus diagonal, W Wᵀ + D: the leading principal axes of a fixed subset, and what they leave of each variance.
+A method that does not beat it has learned no shape. Densities of images are judged on dequantised ones, so it has the
+variance of that noise, w²/12 for grey values w apart, in every coordinate. Of large images (more than 3072
+coordinates) the covariance is low-rank plus diagonal, W Wᵀ + D: the leading principal axes of a fixed subset, and what
+they leave of each variance.
 """
 
 import torch
@@ -11,6 +13,7 @@ from torch.distributions import Distribution, LowRankMultivariateNormal, Multiva
 from ebmbench.core.facts import Facts
 from ebmbench.core.streams import stream
 from ebmbench.data.densities.density import Density
+from ebmbench.metrics.annealing_base import level_width
 from ebmbench.metrics.evaluation import Subject
 
 PAPER = "Fisher, On the Mathematical Foundations of Theoretical Statistics, 1922"
@@ -28,10 +31,16 @@ def subject(
     if len(mean) > LARGEST:
         return _large(density, train, facts, count, generator)
     known = torch.tensor(facts.covariance, dtype=torch.float64)
-    normal = MultivariateNormal(mean, known if len(known) else covariance(train.flatten(1), mean))
+    whole = known if len(known) else covariance(train.flatten(1), mean)
+    normal = MultivariateNormal(mean, whole + of_rounding(facts) * torch.eye(len(mean), dtype=torch.float64))
     noise = torch.randn(count, len(mean), generator=generator, dtype=torch.float64)
     samples = mean + noise @ normal.scale_tril.mT
     return _of(normal, samples, density, facts)
+
+
+def of_rounding(facts: Facts) -> float:
+    """The variance of uniform noise as wide as a grey value; 0 for data that are no images."""
+    return level_width(facts) ** 2 / 12 if facts.is_image else 0.0
 
 
 def covariance(rows: Tensor, mean: Tensor) -> Tensor:
@@ -58,6 +67,7 @@ def low_rank(rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def _large(density: Density | None, train: Tensor, facts: Facts, count: int, generator: Generator) -> Subject:
     chosen = torch.randperm(len(train), generator=stream(0, "gaussian", "subset", facts.name))[:SUBSET]
     mean, factor, rest = low_rank(train[chosen].flatten(1).double())
+    rest = rest + of_rounding(facts)
     along = torch.randn(count, factor.shape[1], generator=generator, dtype=torch.float64)
     own = torch.randn(count, len(mean), generator=generator, dtype=torch.float64)
     samples = mean + along @ factor.mT + own * rest.sqrt()

@@ -12,6 +12,7 @@ from ebmbench.data.images.images import DATA_SEED, Images, stratified
 PAPER = "Alpaydin & Kaynak, Optical recognition of handwritten digits, UCI Machine Learning Repository, 1998"
 YEAR = 1998
 LICENCE = "CC-BY-4.0"
+FILES = False  # they come with scikit-learn
 CLASSES = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]
 TEST = 500
 

@@ -86,8 +86,9 @@ def _from_python(name: str, entry: Dataset, path: Path, root: Path) -> Source:
 
 def _from_images(name: str, entry: Dataset, module: ModuleType, function: Callable[..., Any], root: Path) -> Source:
     files = files_of(Path(entry.source).stem, (entry.train, entry.test), root, load_params(root).data.root)
-    licence = getattr(module, "LICENCE", "unknown") + ("" if files.verify else " (unverified files)")
-    return _source(name, function(files), licence, getattr(module, "CLASSES", []), files.verify)
+    verified = files.verify or not getattr(module, "FILES", True)  # a dataset without files has none to doubt
+    licence = getattr(module, "LICENCE", "unknown") + ("" if verified else " (unverified files)")
+    return _source(name, function(files), licence, getattr(module, "CLASSES", []), verified)
 
 
 def _own_images(name: str, rows: Tensor, labels: np.ndarray | None, parts: tuple[Tensor, Tensor]) -> Source:

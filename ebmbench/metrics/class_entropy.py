@@ -8,7 +8,7 @@ import math
 
 import torch
 
-from ebmbench.metrics.evaluation import Evaluation, Value
+from ebmbench.metrics.evaluation import Evaluation, Unavailable, Value
 from ebmbench.metrics.fidelity import classifier, histogram
 
 PAPER = "Shannon, A Mathematical Theory of Communication, Bell System Technical Journal 27, 1948"
@@ -20,6 +20,8 @@ SAMPLES = True
 def compute(e: Evaluation) -> Value:
     """From the histogram of predicted classes."""
     counts = histogram(e).double()
+    if len(counts) < 2:
+        raise Unavailable("there is one class only")
     share = counts / counts.sum()
     value = float(torch.special.entr(share).sum()) / math.log(len(share))
     kind = f" (kind {e.subject.kind})" if e.subject.kind else ""

@@ -14,7 +14,8 @@ KINDS = (
 )
 READ = (
     "The **FID ratio** is the FID of the samples divided by that of test images with Gaussian noise of deviation 0.2 "
-    "(*noisy*, whose ratio is 1 by definition): below 1, samples are closer to the data than visibly noisy images are. "
+    "(*noisy*, with another draw of it, has a ratio of about 1): below 1, samples are closer to the data than visibly "
+    "noisy images are. "
     "Read it with **precision** (do samples look like data), **recall** (are all data covered) and **class entropy** "
     "(how evenly samples fall into classes): never by a classifier's confidence alone, which a model can raise with "
     "images of one class, or with images of nothing. *oracle* is held-out real images as if they were sampled, the "

@@ -32,10 +32,10 @@ KINDS = tuple(NAMES)
 
 
 def is_image(frame: pd.DataFrame, dataset: str) -> bool:
-    """Whether a dataset is judged as images: by values of their metrics, or without KL by its kinds."""
+    """Whether a dataset is judged as images: by values of their metrics, or, with neither these nor KL, by names."""
     rows = frame[frame["dataset"] == dataset]
-    valued = set(rows.loc[rows["value"].notna(), "metric"])
-    return bool(valued & set(IMAGE)) or ("kl" not in valued and bool(set(rows["samples"]) & (set(KINDS) - {"long"})))
+    valued, named = set(rows.loc[rows["value"].notna(), "metric"]), set(rows["metric"])
+    return bool(valued & set(IMAGE)) or ("kl" not in valued and bool(named & set(IMAGE)))
 
 
 def image_sets(frame: pd.DataFrame) -> list[str]:

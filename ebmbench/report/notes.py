@@ -19,8 +19,8 @@ STARTS = (
     "the data, those of {others} at noise, to go on in a persistent buffer; compare their rows to see its effect."
 )
 DEFAULTS = (
-    "The default settings of all methods were chosen alike: the same number of trials for each, on development "
-    "seeds that no report shows; `reports/tuning/report.md` lists the trials."
+    "On toy data the default settings of all methods were chosen alike: the same number of trials for each, on "
+    "development seeds that no report shows; `reports/tuning/report.md` lists the trials."
 )
 SAMPLERS = (
     "Samples were drawn {samplers}: where samplers differ, metrics of samples compare methods and samplers together."
@@ -29,7 +29,7 @@ SAMPLERS = (
 
 def notes(methods: Sequence[str], samplers: Sampled, plane: bool = True) -> str:
     """One paragraph for the methods of a suite; `plane` says whether any of its data are not images."""
-    smoothed = [name for name in methods if name in ("dsm", "ncsn")]
+    smoothed = [name for name in methods if name in (("dsm", "ncsn") if plane else ("dsm", "ssm", "ncsn"))]
     chains = [name for name in methods if name in ("mle", "cd", "adance")]
     parts = []
     if smoothed:

@@ -37,7 +37,7 @@ Evaluations = Mapping[str, Evaluation]
 
 def judge(evaluations: Evaluations, metrics: Iterable[str]) -> Values:
     """Every metric's value, of each kind of samples apart if it judges samples; one that cannot be had says why."""
-    whole = evaluations.get("long") or next(iter(evaluations.values()))
+    whole = _whole(evaluations)
     values: Values = {}
     for name in metrics:
         judged = evaluations if entries("metrics")[name].samples else {"": whole}
@@ -78,13 +78,17 @@ def leave(
 
 
 def _pictures(evaluations: Evaluations, label: str, films: Arrays) -> Arrays:
-    arrays: Arrays = {}
-    for evaluation in evaluations.values():
-        if evaluation.facts.is_image:
-            return gallery(evaluations, label, films)
-        if evaluation.facts.shape == [2]:
-            arrays |= picture(evaluation, label)
-    return arrays
+    if not evaluations:
+        return {}
+    whole = _whole(evaluations)
+    if whole.facts.is_image:
+        return gallery(evaluations, label, films)
+    return picture(whole, label) if whole.facts.shape == [2] else {}
+
+
+def _whole(evaluations: Evaluations) -> Evaluation:
+    """The evaluation for all that needs no samples, or shows one kind of them: that of the long runs."""
+    return evaluations.get("long") or next(iter(evaluations.values()))
 
 
 def _cells(metric: str, kind: str, value: Value, run: dict[str, Any]) -> dict[str, Any]:
@@ -102,7 +106,9 @@ def collect(folder: Path, shared: dict[str, str], done: dict[str, Path], data: P
     """Write a cell's files from the judgements of its runs by label; `data` is the dataset's folder."""
     facts = load_facts(data)
     judged = {label: read_json(run / "judgement.json") for label, run in done.items()}
-    write_json(folder / "metrics.json", {label: _flat(rows, facts.is_image) for label, rows in judged.items()})
+    several = len({row["samples"] for rows in judged.values() for row in rows} - {""}) > 1
+    by_kind = facts.is_image or several
+    write_json(folder / "metrics.json", {label: _flat(rows, by_kind) for label, rows in judged.items()})
     write_rows(folder / "rows.csv", [{**shared, **row} for rows in judged.values() for row in rows])
     arrays = real(facts, data) if facts.is_image else frame(facts, density) if facts.shape == [2] else {}
     for run in done.values():

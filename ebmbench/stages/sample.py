@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from ebmbench.core.code import code_hash
-from ebmbench.core.facts import read_split
+from ebmbench.core.errors import UserError
+from ebmbench.core.facts import Facts, read_split
 from ebmbench.core.files import read_json, replacing, write_json
-from ebmbench.core.params import Sampling, load_params
+from ebmbench.core.params import FILE, Sampling, load_params
 from ebmbench.core.store import Store, digest
 from ebmbench.stages.arrays import save_arrays
 from ebmbench.stages.cell import Cell, cell_parser, materialising, open_cell
@@ -55,11 +56,19 @@ def draw_samples(run: Path, status: dict[str, Any], sampling: Sampling, data: Pa
     """Fill a folder with `<kind>.npy`, `diagnostics.json` and, of images, `films.npz`; none if the run is not ok."""
     clock = time.perf_counter()
     if status["status"] == "ok":
-        trained, train = load(run), read_split(data, "train")
-        drawn = {kind: draw(trained, kind, sampling, train) for kind in sampling.kinds}
+        trained, test = load(run), read_split(data, "test")
+        enough(trained.facts, sampling)
+        drawn = {kind: draw(trained, kind, sampling, test) for kind in sampling.kinds}
         _leave(result, {kind: one for kind, one in drawn.items() if one is not None})
     cost = {"seconds": round(time.perf_counter() - clock, 3), "peak_memory_mb": peak_memory()}
     write_json(result / "cost.json", cost)
+
+
+def enough(facts: Facts, sampling: Sampling) -> None:
+    """Images are judged beside as many test images: FID depends on the number."""
+    if facts.is_image and sampling.chains > facts.test:
+        found = f"found {sampling.chains} on {facts.name}"
+        raise UserError(f"{FILE}: sampling.chains: {found}, allowed: at most {facts.test}, as many as test images")
 
 
 def _leave(result: Path, drawn: dict[str, Drawn]) -> None:

@@ -4,7 +4,8 @@
 - `short`: a short run from noise, of `sampling.short` steps. What the model gives to somebody who starts anew.
 - `long`: a long run from noise, of `sampling.long` steps. Where chains end: it shows whether the energy has its low
   places at data, or only leads past them.
-- `data`: a short run from training data, for methods whose chains start there (cd).
+- `data`: a short run from held-out data, for methods whose chains start at data (cd). From training data, chains that
+  never move would be nearer to the reference than any model could be.
 
 By the suite's sampler; with `sampling.own` by the one that a method names, most often that of its training; and a
 method that is also a way of sampling (ncsn) by its own, whose `long` run takes as many times the steps as it is longer
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ebmbench.core.errors import UserError
 from ebmbench.core.params import FILE, Kind, Sampling
 from ebmbench.core.streams import stream
 from ebmbench.samplers.chain import Chain, SamplerSettings
@@ -35,7 +37,7 @@ class Drawn:
     film: Film | None = None
 
 
-def draw(trained: Trained, kind: Kind, sampling: Sampling, data: Tensor) -> Drawn | None:
+def draw(trained: Trained, kind: Kind, sampling: Sampling, test: Tensor) -> Drawn | None:
     """Samples of a kind, or None if the model has no such kind."""
     seed = int(trained.header["seed"])
     if kind == "buffer":
@@ -46,8 +48,8 @@ def draw(trained: Trained, kind: Kind, sampling: Sampling, data: Tensor) -> Draw
     # The first kind there ever was has the plain names: its samples stay what they were.
     name = ("sample",) if kind == "long" else ("sample", kind)
     if kind == "data":
-        index = torch.randperm(len(data), generator=stream(seed, *name, "start"))[: sampling.chains]
-        starts = data[index]
+        index = torch.randperm(len(test), generator=stream(seed, *name, "start"))[: sampling.chains]
+        starts = test[index]
     else:
         starts = trained.facts.starts(sampling.chains, stream(seed, *name, "start"), sampling.spread)
     device = usable(trained.header["training"].get("device", "cpu"))
@@ -66,6 +68,8 @@ def chosen(trained: Trained, kind: Kind, sampling: Sampling) -> SamplerSettings:
         times = max(1, round((steps or 1) / sampling.short)) if kind == "long" else 1
         return trained.own_sampler.model_copy(update={"steps": trained.own_sampler.steps * times})
     named = getattr(trained.settings, "sampler", None) if sampling.own else None
+    if named is not None and steps is None:
+        raise UserError(f"{FILE}: sampling.long: found null with own: true, allowed: a number of steps")
     sampler: SamplerSettings = named or parse(sampling.sampler, FILE, "sampling")
     return sampler if steps is None else sampler.model_copy(update={"steps": steps})
 
@@ -73,6 +77,9 @@ def chosen(trained: Trained, kind: Kind, sampling: Sampling) -> SamplerSettings:
 def _buffer(trained: Trained, count: int, seed: int) -> Drawn | None:
     if trained.chains is None:
         return None
+    if len(trained.chains) < count:
+        found = f"found {count} for a buffer of {len(trained.chains)} chains"
+        raise UserError(f"{FILE}: sampling.chains: {found}, allowed: no more, for all kinds are judged on as many")
     index = torch.randperm(len(trained.chains), generator=stream(seed, "sample", "buffer"))[:count]
     return Drawn(trained.chains[index], "the training chains", {})
 

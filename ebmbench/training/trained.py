@@ -79,5 +79,13 @@ def load(run: str | Path) -> Trained:
         network.load_state_dict(checkpoint.section("model", tensors))
     except RuntimeError as error:
         raise UserError(f"{path}: weights do not fit the model in the header ({str(error).splitlines()[0]})") from error
-    chains = tensors.get("method.buffer.chains")
-    return Trained(network, header, chains if chains is not None and len(chains) else None)
+    return Trained(network, header, _chains(tensors, header["settings"]))
+
+
+def _chains(tensors: dict[str, Tensor], settings: dict[str, Any]) -> Tensor | None:
+    """The persistent chains that training moved; a buffer that it only filled, or never touched, holds none."""
+    used = settings.get("init", "persistent") == "persistent"
+    if not used or "method.buffer.chains" not in tensors:
+        return None
+    chains = tensors["method.buffer.chains"][tensors["method.buffer.begun"]]
+    return chains if len(chains) else None

@@ -63,6 +63,8 @@ def load_plan(root: Path, file: str = SPACE) -> Plan:
     plan = Plan(root, file, space, check(Params, read_yaml(root / DEFAULTS), DEFAULTS))
     for dataset in space.datasets:
         known(dataset, plan.defaults.datasets, file, "datasets")
+        if plan.defaults.datasets[dataset].overrides:
+            raise UserError(f"{file}: datasets: found '{dataset}', which has overrides, allowed: datasets without")
     for key in ("seeds", "datasets"):
         _once(getattr(space, key), file, key)
     _unseen(root, space, file)

@@ -14,10 +14,10 @@ import pytest
 import yaml
 
 from pipelines import guard
-from pipelines.outcome import FAILED, RAN, RESTORED, SKIPPED, STOPPED
+from pipelines.outcome import FAILED, RAN, RESTORED, SKIPPED, STOPPED, Outcome, Result
 from pipelines.plan import read_plan
 from pipelines.ready import drain
-from pipelines.supervise import reproduce, run
+from pipelines.supervise import complaint, reproduce, run
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 Processes = Callable[[Path], dict[int, str]]
@@ -45,6 +45,18 @@ def test_output_and_exit_code_of_a_command_are_kept(tmp_path: Path) -> None:
 def test_a_stage_gets_one_thread_and_this_python(tmp_path: Path) -> None:
     assert sh(tmp_path, "echo $OMP_NUM_THREADS $MKL_NUM_THREADS; command -v python") == 0
     assert (tmp_path / "log").read_text().split() == ["1", "1", str(Path(sys.executable).parent / "python")]
+
+
+def test_a_stage_that_says_what_to_mend_is_quoted_and_one_that_crashed_is_not() -> None:
+    dvc = "ERROR: failed to reproduce 'prepare@mnist'"
+    told = complaint(f"Running stage 'prepare@mnist':\nwarning: slow\nerror: mnist: no files\n{dvc}\n")
+    assert told == "mnist: no files"
+    assert complaint(f"Traceback (most recent call last):\nValueError: error: no\n{dvc}\n") is None
+    stages = {"a": Outcome(FAILED, log="a.log", cause=told), "b": Outcome(FAILED, log="b.log")}
+    assert Result(stages).message.splitlines()[1:] == [
+        "failed: a: mnist: no files (log: a.log)",
+        "failed: b, see b.log",
+    ]
 
 
 @linux

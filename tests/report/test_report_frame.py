@@ -61,6 +61,16 @@ def test_a_cell_whose_upstream_failed_gives_no_old_numbers(root: Path, params: P
     assert state(root, params, "two_moons", "mle") == ({"failed"}, f"`{stage}`: no space")
 
 
+@pytest.mark.parametrize("method", ["mle", "_baselines"])
+def test_a_cell_that_was_never_tried_tells_why_there_are_no_data(root: Path, params: Params, method: str) -> None:
+    note = root / "work" / "failures" / "prepare_two_moons.json"
+    note.write_text(json.dumps({"stage": "prepare@two_moons", "reason": "no files"}), encoding="utf-8")
+    shutil.rmtree(root / "runs/tiny/two_moons" / method)
+    assert "no files" not in state(root, params, "two_moons", method)[1]  # an old note: the data are there
+    shutil.rmtree(root / "data/two_moons")
+    assert state(root, params, "two_moons", method) == ({"failed"}, "`prepare@two_moons`: no files")
+
+
 def test_a_cell_without_metrics_failed_after_training(root: Path, params: Params) -> None:
     (root / "runs/tiny/two_moons/mle/metrics.json").unlink()
     statuses, reason = state(root, params, "two_moons", "mle")

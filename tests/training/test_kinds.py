@@ -1,19 +1,24 @@
 """Kinds of samples: each is what its name says, and a film ends where its samples are."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from ebmbench.core.errors import UserError
 from ebmbench.core.params import Sampling, Training
 from ebmbench.core.registry import load
 from ebmbench.core.streams import stream
+from ebmbench.models import tiny
 from ebmbench.samplers import annealed_langevin, langevin
 from ebmbench.samplers.chain import moments
 from ebmbench.samplers.unrolled import run_filmed
 from ebmbench.training.job import Job
 from ebmbench.training.kinds import chosen, draw
+from ebmbench.training.run import train
 from ebmbench.training.trained import Trained
+from ebmbench.training.trained import load as load_run
 from ebmbench.training.trainer import Trainer
 from tests.images import image_facts, images
 
@@ -70,6 +75,41 @@ def test_only_methods_whose_chains_start_at_data_have_samples_from_data(mle: Tra
     frozen = SAMPLING.model_copy(update={"own": False, "sampler": {**LANGEVIN, "step_size": 1e-12, "noise_std": 0.0}})
     still = draw(cd, "data", frozen, DATA)
     assert all((one == DATA).flatten(1).all(1).any() for one in still.x)
+
+
+def test_more_samples_than_chains_in_the_buffer_are_refused(mle: Trained) -> None:
+    with pytest.raises(UserError, match=r"sampling\.chains: found 21 for a buffer of 20 chains"):
+        draw(mle, "buffer", SAMPLING.model_copy(update={"chains": 21}), DATA)
+
+
+def test_a_long_run_by_a_methods_own_sampler_must_say_how_long(mle: Trained) -> None:
+    with pytest.raises(UserError, match=r"sampling\.long: found null with own: true"):
+        chosen(mle, "long", SAMPLING.model_copy(update={"long": None}))
+
+
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [("mle", {"init": "noise"}), ("mle", {"init": "data"}), ("cd", {}), ("dsm", {})],
+    ids=["from noise", "from data", "cd", "dsm"],
+)
+def test_a_method_without_persistent_chains_has_no_buffer(
+    tmp_path: Path, method: str, settings: dict[str, Any]
+) -> None:
+    extra = {} if method == "dsm" else {"sampler": LANGEVIN}
+    whole = load("methods", method).Settings(model="tiny", **extra, **settings)
+    job = Job(method, whole, {}, 0, Training(budget=500, batch_size=4, rows=1), tiny.Settings(width=2), image_facts())
+    train(job, DATA, tmp_path, tmp_path)
+    assert load_run(tmp_path).chains is None
+
+
+def test_chains_that_never_began_are_no_samples(tmp_path: Path) -> None:
+    """PCD begins chains when it first draws them: after a few steps most of a large buffer is still empty."""
+    settings = load("methods", "cd").Settings(model="tiny", sampler=LANGEVIN, persistent=True, chains=500)
+    job = Job("cd", settings, {}, 0, Training(budget=300, batch_size=4, rows=1), tiny.Settings(width=2), image_facts())
+    train(job, DATA, tmp_path, tmp_path)
+    begun = load_run(tmp_path).chains
+    assert 0 < len(begun) < 500
+    assert bool((begun != 0).flatten(1).any(1).all())
 
 
 def test_a_film_starts_at_the_start_and_ends_at_the_samples(mle: Trained) -> None:

@@ -1,11 +1,14 @@
 """A run that was stopped and resumed equals one that never stopped, bit for bit, wherever it was stopped."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor
 
 from ebmbench.core import checkpoint
+from ebmbench.core.errors import UserError
 from ebmbench.core.files import read_json
 from ebmbench.core.params import Training
 from ebmbench.core.registry import load, names
@@ -15,7 +18,9 @@ from ebmbench.training.job import Job
 from ebmbench.training.run import train
 from ebmbench.training.trainer import Diverged, Trainer
 from tests.conftest import gaussian_facts
+from tests.images import image_facts, images
 
+SHORT = {"kind": "langevin", "steps": 2, "step_size": 1.0, "noise_std": 0.01, "clip": 0.1, "box": 1.0}
 DATA = torch.randn(500, 2, generator=stream(0, "data"))
 
 
@@ -24,6 +29,23 @@ def job(method: str, seed: int = 0, budget: int = 60_000) -> Job:
     model = load("models", settings.model).Settings(width=8, layers=2)
     training = Training(budget=budget, batch_size=32, rows=20)
     return Job(method, settings, {}, seed, training, model, gaussian_facts(2))
+
+
+IMAGES = {
+    "tiny": ("mle", {"model": "tiny", "sampler": SHORT, "buffer": 20}),
+    "convnet": ("adance", {"model": "convnet", "sampler": SHORT, "buffer": 20, "interval": 3, "temperature": 1.0}),
+    "unet": ("ncsn", {"model": "unet"}),
+}
+
+
+def image_job(model: str) -> Job:
+    """Networks with state beside their weights, and data with noise: all of it must be in a checkpoint."""
+    method, settings = IMAGES[model]
+    shape = (1, 28, 28) if model == "convnet" else (1, 8, 8)
+    sizes = {"tiny": {"width": 2}, "convnet": {"variant": "A", "width": 0.02}, "unet": {"width": 8}}
+    training = Training(budget=4000, batch_size=4, rows=12, data_noise=0.01, beta1=0.0)
+    network = load("models", model).Settings(**sizes[model])
+    return Job(method, load("methods", method).Settings(**settings), {}, 0, training, network, image_facts(shape))
 
 
 class Killed(BaseException):
@@ -45,16 +67,26 @@ def killed_after(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
 @pytest.mark.parametrize("rows", [1, 7, 13])
 @pytest.mark.parametrize("method", names("methods"))
 def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path: Path, method: str, rows: int) -> None:
+    kill_and_resume(tmp_path, job(method), DATA, rows)
+
+
+@pytest.mark.parametrize("model", list(IMAGES))
+def test_so_does_one_on_images(tmp_path: Path, model: str) -> None:
+    one = image_job(model)
+    kill_and_resume(tmp_path, one, images(30, tuple(one.facts.shape)), rows=5)
+
+
+def kill_and_resume(tmp_path: Path, one: Job, data: Tensor, rows: int) -> None:
     for name in ("whole", "killed", "result"):
         (tmp_path / name).mkdir()
-    train(job(method), DATA, tmp_path, tmp_path / "whole")
+    train(one, data, tmp_path, tmp_path / "whole")
     workshop = tmp_path / "workshop"
     with pytest.MonkeyPatch.context() as patch:
         killed_after(patch, rows)
         with pytest.raises(Killed):
-            train(job(method), DATA, workshop, tmp_path / "killed", save_every=0.0)
+            train(one, data, workshop, tmp_path / "killed", save_every=0.0)
     assert (workshop / "checkpoint.safetensors").exists()
-    train(job(method), DATA, workshop, tmp_path / "result")
+    train(one, data, workshop, tmp_path / "result")
     for file in ("model.safetensors", "status.json", "history.csv"):
         assert (tmp_path / "result" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
 
@@ -128,3 +160,11 @@ def test_training_lowers_the_loss() -> None:
     losses = trainer.history["loss"]
     assert sum(losses[-5:]) < sum(losses[:5])
     assert len(losses) == 20
+
+
+def test_a_device_that_is_not_there_is_refused_in_one_line() -> None:
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    one = job("dsm")
+    with pytest.raises(UserError, match=r"training\.device: found 'cuda', but torch finds no GPU here"):
+        Trainer(replace(one, training=one.training.model_copy(update={"device": "cuda"})), DATA)

@@ -38,3 +38,22 @@ def write_colour(folder: Path) -> dict[str, str]:
     write_tar(folder / "cifar10" / "cifar-10-binary.tar.gz", batches)
     write_celeba(folder / "celeba", 60)
     return {ROOT: str(folder), UNVERIFIED: "1"}
+
+
+# A toy and images beside each other, one cheap method.
+PAIR: dict[str, Any] = {
+    "benchmark": {"datasets": ["two_moons", "digits"], "methods": ["dsm"], "seeds": [0]},
+    "training": {"budget": 5000, "rows": 5},
+    "sampling": {"chains": 400, "sampler": {"steps": 3}},
+    "metrics": {"cells": 64, "block": 200},
+    "datasets": {
+        "digits": {
+            "overrides": {
+                "benchmark": {"metrics": ["fid", "class_entropy"], "baselines": ["oracle", "noisy"]},
+                "training": {"budget": 2000},
+                "sampling": {"chains": 40, "kinds": ["short"], "short": 2},
+                "features": {"epochs": 1},
+            }
+        }
+    },
+}

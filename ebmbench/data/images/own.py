@@ -19,8 +19,8 @@ def with_channels(rows: np.ndarray, file: str) -> Tensor:
     """As `(N, C, H, W)`."""
     if rows.ndim == 3:
         return torch.as_tensor(rows).unsqueeze(1)
-    if rows.shape[1] not in COLOURS and rows.shape[3] in COLOURS:
-        raise UserError(f"{file}: found images of shape {rows.shape}, allowed: channels first, (N, C, H, W)")
+    if rows.shape[1] not in COLOURS:
+        raise UserError(f"{file}: found images of shape {rows.shape}, allowed: (N, C, H, W) with 1 or 3 channels, first")
     return torch.as_tensor(rows)
 
 
