@@ -34,7 +34,7 @@ def write_suite(root: Path, name: str, suite: dict[str, Any]) -> None:
 
 def write_colour(folder: Path) -> dict[str, str]:
     """CIFAR-10's binary archive and CelebA's lists and photographs; the variables that lead to them."""
-    batches = {f"{name}.bin": cifar_record_bytes(*both) for name, both in cifar_batches(10).items()}
+    batches = {f"{name}.bin": cifar_record_bytes(*both) for name, both in cifar_batches(20).items()}
     write_tar(folder / "cifar10" / "cifar-10-binary.tar.gz", batches)
     write_celeba(folder / "celeba", 60)
     return {ROOT: str(folder), UNVERIFIED: "1"}

@@ -20,7 +20,14 @@ def cell(method: str) -> set[str]:
 def test_one_command_gives_the_report(clone: Clone) -> None:
     printed = clone.run("ebmbench", "run", "--jobs", "2", PREFECT_API_URL="")
     assert "reports/tiny/latest/report.md" in printed
-    everything = {"prepare@two_moons", "baselines@two_moons", "report", *cell("nce"), *cell("dsm")}
+    everything = {
+        "prepare@two_moons",
+        "features@two_moons",
+        "baselines@two_moons",
+        "report",
+        *cell("nce"),
+        *cell("dsm"),
+    }
     assert clone.outcomes() == dict.fromkeys(everything, "ran")
     assert "two_moons" in (clone.root / "reports/tiny/latest/report.md").read_text(encoding="utf-8")
     assert clone.stale() == set()

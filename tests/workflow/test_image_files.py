@@ -11,7 +11,7 @@ from tests.workflow.conftest import Clone, make_clone
 from tests.workflow.small_images import PAIR, write_suite
 
 # A proxy that nobody listens at: whatever network the machine has, there is none.
-NOTHING = {name: "http://127.0.0.1:9" for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")}
+NOTHING = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
 NOTHING |= {ROOT: "", UNVERIFIED: ""}
 MOONS = {f"{stage}@two_moons" for stage in ("prepare", "features", "baselines")}
 MOONS |= {f"{stage}@two_moons-dsm" for stage in ("train", "sample", "evaluate")}

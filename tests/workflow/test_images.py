@@ -73,7 +73,7 @@ def root(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 @pytest.mark.parametrize("dataset", DATASETS)
 def test_unverified_files_of_the_original_formats_are_read_and_called_so(root: Path, dataset: str) -> None:
     facts = load_facts(root / "data" / dataset)
-    sizes = {"cifar10": (50, 10, 10), "celeba": (20, 20, 0)}
+    sizes = {"cifar10": (100, 20, 10), "celeba": (20, 20, 0)}
     assert (facts.shape, facts.levels) == ([3, 32, 32], 256)
     assert (facts.train, facts.test, len(facts.classes)) == sizes[dataset]
     assert "unverified" in facts.licence
@@ -101,7 +101,7 @@ def test_labelled_images_have_an_fid_of_every_kind_of_samples(root: Path) -> Non
     fid = frame[(frame["dataset"] == "cifar10") & (frame["metric"] == "fid")]
     kinds = {name: set(part["samples"]) for name, part in fid.groupby("method")}
     chains = {"buffer", "short", "long"}
-    exact = dict.fromkeys(("oracle", "noisy", "gaussian"), {"exact"})
+    exact = {name: {"exact"} for name in ("oracle", "noisy", "gaussian")}
     assert kinds == {"mle": chains, "adance": chains, "ncsn": {"short", "long"}, **exact}
     assert all(math.isfinite(value) and value > 0 for value in fid["value"])
 
