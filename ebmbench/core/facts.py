@@ -15,6 +15,7 @@ from torch import Tensor
 from ebmbench.core.files import read_json
 
 LARGEST = 64  # coordinates of which the covariance is written down
+UNVERIFIED = " (unverified files)"  # the end of the licence of data whose files nobody checked
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,11 @@ class Facts:
     def as_dict(self) -> dict[str, Any]:
         """Plain values for a JSON file or a checkpoint's header."""
         return asdict(self)
+
+    @property
+    def verified(self) -> bool:
+        """Whether the data are surely what their name says."""
+        return not self.licence.endswith(UNVERIFIED)
 
     def starts(self, count: int, generator: torch.Generator, spread: float = 1.5) -> Tensor:
         """Noise to start chains from, `(count, *shape)`: N(mean, (spread · scale)² I), or uniform on images' box."""

@@ -6,35 +6,42 @@ import torch
 from torch import Generator, Tensor
 from torch.distributions import Distribution, Independent, MultivariateNormal, Uniform, constraints
 
+from ebmbench.core.errors import UserError
 from ebmbench.core.facts import Facts
+from ebmbench.core.params import FILE
 
 
 def gaussian(facts: Facts, data: Tensor | None, inflation: float, shrinkage: float) -> MultivariateNormal:
-    """The data's mean and covariance × inflation, with `shrinkage` of the mean variance added to the diagonal.
-
-    Facts of many coordinates hold no covariance: then it is measured, in float64.
-    """
-    mean = torch.tensor(facts.mean)
-    if facts.covariance:
-        covariance = torch.tensor(facts.covariance)
-    else:
-        assert data is not None, "the facts hold no covariance and there are no data to measure it"
-        covariance = data.flatten(1).double().mT.cov().float()
+    """The data's mean and covariance × inflation, with `shrinkage` of the mean variance added to the diagonal."""
+    mean, covariance = torch.tensor(facts.mean), _covariance(facts, data)
     extra = shrinkage * facts.scale**2 * torch.eye(len(mean)) if shrinkage else 0.0
-    return MultivariateNormal(mean, inflation * covariance + extra)
+    try:
+        return MultivariateNormal(mean, inflation * covariance + extra)
+    except ValueError as error:
+        found = f"found {shrinkage:g}, but the covariance of {facts.name} is singular"
+        raise UserError(f"{FILE}: methods.nce.shrinkage: {found}, allowed: more, such as 0.02") from error
 
 
-def box(facts: Facts, inflation: float) -> Distribution:
+def box(facts: Facts, data: Tensor | None, inflation: float) -> Distribution:
     """Uniform: on [−1, 1] × inflation for images, else four deviations × inflation about each coordinate's mean."""
     mean = torch.tensor(facts.mean)
     if facts.is_image:
         low, high = torch.full_like(mean, -inflation), torch.full_like(mean, inflation)
     else:
         # Four deviations to each side hold all but the farthest data of every dataset here.
-        reach = 4 * inflation * torch.tensor(facts.covariance).diagonal().sqrt()
+        reach = 4 * inflation * _covariance(facts, data).diagonal().sqrt()
         low, high = mean - reach, mean + reach
     # Unvalidated: a datum outside the box has log-density −∞, and the classifier is rightly sure of it.
     return Independent(Uniform(low, high, validate_args=False), 1, validate_args=False)
+
+
+def _covariance(facts: Facts, data: Tensor | None) -> Tensor:
+    """Facts of many coordinates hold none: then it is measured, in float64, with their millionth on the diagonal."""
+    if facts.covariance:
+        return torch.tensor(facts.covariance)
+    assert data is not None, "the facts hold no covariance and there are no data to measure it"
+    covariance = data.flatten(1).double().mT.cov()
+    return (covariance + 1e-6 * covariance.diagonal().mean() * torch.eye(len(covariance))).float()
 
 
 class Anchored(Distribution):

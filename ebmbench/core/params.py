@@ -74,7 +74,7 @@ class Sampling(Section):
     """How every trained energy is sampled for judgement."""
 
     chains: int = Field(10_000, ge=1)
-    spread: float = Field(1.5, gt=0, description="chains start from noise this many data deviations wide")
+    spread: float = Field(1.5, gt=0, description="deviations of the noise that chains start from; not for images")
     sampler: dict[str, Any] = {}
     kinds: list[Kind] = Field(["long"], min_length=1, description="which kinds of samples are drawn")
     own: bool = Field(False, description="methods that train with chains are sampled by that sampler, not the suite's")
@@ -131,6 +131,8 @@ class Params(Section):
         key = f"datasets.{dataset}.overrides"
         for section, values in overrides.items():
             known(section, OVERRIDABLE, FILE, key)
+            if not isinstance(values, dict):
+                raise UserError(f"{FILE}: {key}.{section}: found {values!r}, allowed: a mapping")
             for name in OVERRIDABLE[section] and values:
                 known(name, OVERRIDABLE[section], FILE, f"{key}.{section}")
         whole = self.model_dump()

@@ -20,6 +20,7 @@ import torch
 from torch import Generator, Tensor
 
 from ebmbench.core.errors import UserError
+from ebmbench.core.facts import UNVERIFIED
 from ebmbench.core.params import FILE, Dataset, load_params
 from ebmbench.core.streams import stream
 from ebmbench.data.densities.density import Density
@@ -87,7 +88,7 @@ def _from_python(name: str, entry: Dataset, path: Path, root: Path) -> Source:
 def _from_images(name: str, entry: Dataset, module: ModuleType, function: Callable[..., Any], root: Path) -> Source:
     files = files_of(Path(entry.source).stem, (entry.train, entry.test), root, load_params(root).data.root)
     verified = files.verify or not getattr(module, "FILES", True)  # a dataset without files has none to doubt
-    licence = getattr(module, "LICENCE", "unknown") + ("" if verified else " (unverified files)")
+    licence = getattr(module, "LICENCE", "unknown") + ("" if verified else UNVERIFIED)
     return _source(name, function(files), licence, getattr(module, "CLASSES", []), verified)
 
 

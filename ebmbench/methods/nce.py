@@ -78,7 +78,7 @@ class Method(method.Method):
 
     @torch.no_grad()
     def initialise(self, draw: Draw, network: nn.Module) -> "Method":
-        """With `matched`, c is such that G is 0 on average on noise: in many dimensions log Z is far from 0."""
+        """With `matched`, log p_θ = log p_n on average on noise at first: in many dimensions log Z is far from 0."""
         if self.settings.matched:
             noise = noises.sample(self._noise, 1000, draw("matching")).reshape(-1, *self.facts.shape)
             self.c.copy_((-network(noise) - self._log_noise(noise)).mean())
@@ -113,7 +113,7 @@ def fitted_noise(settings: Settings, facts: Facts, data: Tensor | None) -> Distr
     if settings.noise == "gaussian":
         return noises.gaussian(facts, data, settings.inflation, settings.shrinkage)
     if settings.noise == "uniform":
-        return noises.box(facts, settings.inflation)
+        return noises.box(facts, data, settings.inflation)
     assert data is not None, "a mixture stands about data"
     widths = settings.width * 2.0 ** torch.arange(settings.widths)
     return noises.anchored(facts, data, settings.anchors, widths, stream(0, "nce", "anchors"))

@@ -168,7 +168,8 @@ def extractor_name(e: Evaluation) -> str:
 def protocol(e: Evaluation, extractor: str, real: int) -> str:
     """What a number's comparison rests on."""
     kind = f" (kind {e.subject.kind})" if e.subject.kind else ""
-    return f"{extractor}; {e.samples_protocol}{kind}; reference {real} of {e.facts.train} training images"
+    unchecked = "" if e.facts.verified else ", of unverified files"
+    return f"{extractor}; {e.samples_protocol}{kind}; reference {real} of {e.facts.train} training images{unchecked}"
 
 
 def with_noise(test: Tensor, count: int, grey_values: int, generator: Generator) -> Tensor:

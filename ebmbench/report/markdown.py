@@ -13,7 +13,7 @@ from ebmbench.report.figures.image import Image
 from ebmbench.report.glance import glance
 from ebmbench.report.groups import datasets, metrics
 from ebmbench.report.imaging import ais_table, image_tables
-from ebmbench.report.kinds import toys
+from ebmbench.report.kinds import image_sets, toys
 from ebmbench.report.notes import notes
 from ebmbench.report.prose import TOGETHER, abstract, statistic
 from ebmbench.report.sampled import PLANE, Sampled
@@ -76,7 +76,7 @@ def assemble(
 
 def _reading(frame: pd.DataFrame, params: dict[str, Any], samplers: dict[str, Sampled]) -> str:
     plane = len(toys(frame)) > 0
-    said = notes(method_names(frame), samplers.get(PLANE, {}), plane)
+    said = notes(method_names(frame), samplers.get(PLANE, {}), plane, bool(image_sets(frame)))
     parts = [statistic(params), TOGETHER if plane else MISSES, explained(frame, samplers), said]
     for kind, lines in (("Metrics", metric_lines(frame, metrics(frame))), ("Methods", method_lines(frame))):
         parts += [f"{kind}:\n\n" + "\n".join(lines)] if lines else []

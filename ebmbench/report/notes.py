@@ -14,6 +14,7 @@ SMOOTHED_IMAGES = (
     "For {methods} the density that is learned and sampled is that of the data *smoothed* by noise of deviation σ (of "
     "several levels, the narrowest)."
 )
+SSM_ON_IMAGES = "On images `ssm` learns smoothed data too."
 STARTS = (
     "{methods} differ in where their training chains start (unless their settings say otherwise): those of `cd` at "
     "the data, those of {others} at noise, to go on in a persistent buffer; compare their rows to see its effect."
@@ -27,13 +28,15 @@ SAMPLERS = (
 )
 
 
-def notes(methods: Sequence[str], samplers: Sampled, plane: bool = True) -> str:
-    """One paragraph for the methods of a suite; `plane` says whether any of its data are not images."""
+def notes(methods: Sequence[str], samplers: Sampled, plane: bool = True, images: bool = False) -> str:
+    """One paragraph for the methods of a suite, whose data are points in a plane, images, or both."""
     smoothed = [name for name in methods if name in (("dsm", "ncsn") if plane else ("dsm", "ssm", "ncsn"))]
     chains = [name for name in methods if name in ("mle", "cd", "adance")]
     parts = []
     if smoothed:
         parts.append((SMOOTHED if plane else SMOOTHED_IMAGES).format(methods=names(smoothed)))
+    if plane and images and "ssm" in methods:
+        parts.append(SSM_ON_IMAGES)
     others = [name for name in chains if name != "cd"]
     if others and others != chains:
         parts.append(STARTS.format(methods=names(chains), others=names(others)))

@@ -31,6 +31,14 @@ def usable(device: str) -> torch.device:
     return torch.device(device)
 
 
+def laid_out_as(parameter: Tensor, moments: dict[str, Tensor]) -> dict[str, Tensor]:
+    """A weight's moments in its own order in memory: files know one order only, and the fused Adam goes by memory."""
+    return {
+        name: torch.empty_like(parameter).copy_(value) if value.shape == parameter.shape else value
+        for name, value in moments.items()
+    }
+
+
 class Trainer:
     """Trains one job on the data `(N, *event)`, a step at a time, until its budget of network passes is spent."""
 
@@ -135,5 +143,5 @@ class Trainer:
         saved = self.optimiser.state_dict()
         moments = {i: section(f"optimiser.{i}", tensors) for i in range(len(self.parameters))}
         # A weight that never had a gradient (the last bias, under a score loss) has no moments.
-        saved["state"] = {i: found for i, found in moments.items() if found}
+        saved["state"] = {i: laid_out_as(self.parameters[i], found) for i, found in moments.items() if found}
         self.optimiser.load_state_dict(saved)

@@ -1,14 +1,20 @@
 """Noise for contrastive estimation has the density it says, and is fitted to the data it is given."""
 
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
+from ebmbench.core.errors import UserError
+from ebmbench.core.facts import Facts
 from ebmbench.core.noises import Anchored, anchored, box, gaussian, sample
 from ebmbench.core.streams import stream
 from tests.conftest import gaussian_facts
 from tests.images import image_facts, images
+
+UNKNOWN = {"licence": "unknown", "hash": ""}
 
 pytestmark = pytest.mark.usefixtures("untouched_global_generator")
 
@@ -51,7 +57,24 @@ def test_a_gaussian_is_measured_where_the_facts_hold_no_covariance() -> None:
 
 def test_the_box_of_images_is_theirs_and_that_of_points_four_deviations_wide() -> None:
     inside = torch.full((1, 64), 0.99)
-    assert float(box(image_facts(), 1.0).log_prob(inside)) == pytest.approx(-64 * math.log(2))
-    assert float(box(image_facts(), 1.0).log_prob(1.02 * inside)) == -math.inf
-    points = box(gaussian_facts(2), 1.0)
+    assert float(box(image_facts(), None, 1.0).log_prob(inside)) == pytest.approx(-64 * math.log(2))
+    assert float(box(image_facts(), None, 1.0).log_prob(1.02 * inside)) == -math.inf
+    points = box(gaussian_facts(2), None, 1.0)
     assert float(points.log_prob(torch.tensor([[3.9, -3.9]]))) == pytest.approx(-2 * math.log(8))
+
+
+def test_the_box_of_many_coordinates_is_measured() -> None:
+    many = Facts.of("many", torch.randn(200, 70, generator=stream(0, "many")).numpy(), np.zeros((2, 70)), **UNKNOWN)
+    data = 3 * torch.randn(5000, 70, generator=stream(0, "many"))
+    noise = box(many, data, 1.0)
+    reach = (sample(noise, 4000, stream(0, "noise")) - torch.tensor(many.mean)).abs().amax(0)
+    assert torch.allclose(reach, torch.full((70,), 12.0), rtol=0.05)
+
+
+def test_constant_pixels_need_no_care_and_a_hopeless_covariance_is_refused_in_one_line() -> None:
+    data = images(500).clone()
+    data[..., 0] = -1.0
+    gaussian(image_facts(), data, inflation=1.2, shrinkage=0.0)
+    facts = replace(gaussian_facts(2), covariance=[[1.0, 1.0], [1.0, 1.0]])
+    with pytest.raises(UserError, match=r"methods\.nce\.shrinkage: found 0, but the covariance of .* is singular"):
+        gaussian(facts, None, inflation=1.0, shrinkage=0.0)

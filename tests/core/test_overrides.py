@@ -56,6 +56,7 @@ def test_another_kind_of_sampler_replaces_and_the_same_kind_is_merged() -> None:
     [
         ({"trainig": {}}, "datasets.two_moons.overrides: found 'trainig', allowed: .*did you mean 'training'"),
         ({"training": {"budgt": 5}}, "datasets.two_moons.overrides.training.budgt: found an unknown key"),
+        ({"benchmark": None}, "datasets.two_moons.overrides.benchmark: found None, allowed: a mapping"),
         ({"training": {"budget": 0}}, "datasets.two_moons.overrides.training.budget: found 0"),
         (
             {"benchmark": {"seeds": [9]}},

@@ -58,7 +58,7 @@ FAULTS = {
     "{kind: mala, steps: 20, step_size: 0.1,": [
         ("{kind: mala, steps: -2, step_size: 0.1,", "methods.mle.sampler.steps: found -2"),
     ],
-    "temperature:": [("temperature: 0.0", "methods.adance.temperature: found 0.0, allowed: greater than 0")],
+    "temperature:\n": [("temperature: 0.0\n", "methods.adance.temperature: found 0.0, allowed: greater than 0")],
     "sampler: {kind: mala, steps: 20, step_size: 0.05, truncation: 2.0}": [
         (
             "sampler: {kind: langevin, noise_std: 0.0}",

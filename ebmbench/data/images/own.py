@@ -20,7 +20,7 @@ def with_channels(rows: np.ndarray, file: str) -> Tensor:
     if rows.ndim == 3:
         return torch.as_tensor(rows).unsqueeze(1)
     if rows.shape[1] not in COLOURS:
-        raise UserError(f"{file}: found images of shape {rows.shape}, allowed: (N, C, H, W) with 1 or 3 channels, first")
+        raise UserError(f"{file}: found images of shape {rows.shape}, allowed: (N, C, H, W), channels first, 1 or 3 of them")
     return torch.as_tensor(rows)
 
 

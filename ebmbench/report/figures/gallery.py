@@ -34,13 +34,14 @@ def gallery(root: Path, frame: pd.DataFrame, dataset: str, kind: str, folder: Pa
     real = first_of(found, "real")
     panels = [("real images", dataset, real), *panels] if real is not None else panels
     page, side = largest(lambda side: draw(panels, side), SIDES)
+    count = min(side * side, max(len(images) for _, _, images in panels))
     file = f"gallery-{dataset}-{kind}.png"
     write_png(page, folder / file)
     names = "; ".join(f"{one.name}: {one.note}" for one in drawn)
     return Image(
         f"figures/{file}",
         f"Real images of {dataset} beside {SAID[kind]}. {names}",
-        f"`{dataset}`, {SAID[kind]}: {side * side} images of each method's median run by FID ratio, the first ones, "
+        f"`{dataset}`, {SAID[kind]}: {count} images of each method's median run by FID ratio, the first ones, "
         f"unselected{'; real images first' if real is not None else ''}.",
         f"{dataset}, {NAMES[kind]}",
     )
