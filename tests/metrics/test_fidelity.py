@@ -222,7 +222,8 @@ def test_the_gaussian_of_images_has_the_data_moments_and_its_own_density() -> No
     assert float((drawn.T.cov() - rows.T.cov()).abs().max()) < 0.03
     assert float(made.samples.max()) > 1.5  # nothing is clamped
     gap = rows[:5] - rows.mean(0)
-    covariance = rows.T.cov() + 1e-6 * rows.var(0).mean() * torch.eye(128)
+    rounding = (2 / 16) ** 2 / 12  # the variance of noise as wide as one of 17 grey values
+    covariance = rows.T.cov() + (1e-6 * rows.var(0).mean() + rounding) * torch.eye(128)
     expected = 0.5 * (gap @ covariance.inverse() * gap).sum(1)
     energy = made.energy(x[:5].double())
     torch.testing.assert_close(energy - energy[0], expected - expected[0], rtol=1e-4, atol=1e-3)
