@@ -7,7 +7,7 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from ebmbench.cli import clean, listing, report, run, stage, suite, tune
+from ebmbench.cli import clean, compare, listing, report, run, stage, suite, tune
 from ebmbench.core.errors import UserError
 
 EXAMPLES = """\
@@ -18,6 +18,7 @@ examples:
   ebmbench train two_moons dsm        one cell, by hand
   ebmbench tune                       search for the methods' defaults, equally
   ebmbench report release 0.1.0       keep the current report for good
+  ebmbench compare HEAD~1             which numbers moved since, and what else changed
 
 exit codes: 0 done, 1 something failed, 2 the request or params.yaml is wrong, 130 stopped by Ctrl-C
 """
@@ -33,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.add_argument("--debug", action="store_true", help="show the traceback of an unexpected error")
     commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (run, listing, stage, report, suite, tune, clean):
+    for module in (run, listing, stage, report, compare, suite, tune, clean):
         module.add(commands)
     return whole
 

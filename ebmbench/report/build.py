@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from ebmbench.core.params import FILE
 from ebmbench.report.figures.classes import classes
 from ebmbench.report.figures.cost import costs
 from ebmbench.report.figures.densities import densities
@@ -30,7 +31,7 @@ from ebmbench.report.theme import themed
 
 
 def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
-    """Write `report.md`, `results.csv` and `figures/` into `out` (default `reports/<suite>/latest/`)."""
+    """Write `report.md`, `results.csv`, `params.yaml` and `figures/` into `out` (default `reports/<suite>/latest/`)."""
     out = out or root / "reports" / str(params["benchmark"]["suite"]) / "latest"
     fresh = _empty(out.with_name(f".{out.name}.new"))
     frame = collect(root, params)
@@ -38,6 +39,8 @@ def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
     frame = relevant(frame)
     images = draw(root, frame, fresh / "figures")
     text = assemble(frame, params, images, all_sampled(root, frame), provenance(root, params["benchmark"]["suite"]))
+    if (root / FILE).is_file():
+        shutil.copyfile(root / FILE, fresh / FILE)  # what the numbers were made with, for `ebmbench compare`
     (fresh / "report.md").write_text(text, encoding="utf-8", newline="\n")
     exchange(fresh, out)
     return out

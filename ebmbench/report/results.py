@@ -6,7 +6,7 @@ the `reason`.
 """
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -53,6 +53,11 @@ def load_results(path: Path | str | None = None) -> pd.DataFrame:
     if not file.is_file():
         raise UserError(f"{file}: not found; `ebmbench run` writes it")
     return typed(read_rows(file))
+
+
+def parse_results(lines: Iterable[str]) -> pd.DataFrame:
+    """The same frame from the lines of a `results.csv` that is no file here."""
+    return typed(list(csv.DictReader(lines)))
 
 
 def read_rows(file: Path) -> list[Row]:

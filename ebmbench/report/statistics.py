@@ -88,13 +88,18 @@ def best(summaries: dict[str, Summary]) -> str | None:
 
 def tied(one: Summary, winner: Summary) -> bool:
     """Whether the paired 95 % t interval of `one − winner` (of logarithms if positive) reaches zero or is unknown."""
-    common = sorted(one.values.keys() & winner.values.keys())
-    ours, theirs = (np.array([each.values[seed] for seed in common]) for each in (one, winner))
-    if len(common) and min(ours.min(), theirs.min()) > 0:
-        ours, theirs = np.log(ours), np.log(theirs)
-    worse = (ours - theirs) * (-1.0 if winner.direction == "higher" else 1.0)
+    worse = paired(one, winner) * (-1.0 if winner.direction == "higher" else 1.0)
     half = half_width(worse.tolist())
     return half is None or float(np.mean(worse)) <= half
+
+
+def paired(one: Summary, other: Summary) -> np.ndarray:
+    """`one − other` seed by seed, over the seeds that both have; of logarithms if all values are positive."""
+    common = sorted(one.values.keys() & other.values.keys())
+    ours, theirs = (np.array([each.values[seed] for seed in common]) for each in (one, other))
+    if len(common) and min(ours.min(), theirs.min()) > 0:
+        ours, theirs = np.log(ours), np.log(theirs)
+    return ours - theirs
 
 
 def leaders(summaries: dict[str, Summary]) -> set[str]:

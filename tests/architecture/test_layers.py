@@ -22,9 +22,10 @@ ALLOWED = {
     "baselines": {"core", "data", "metrics"},
     "training": {"core", "samplers", "training"},
     "report": {"core", "report"},
+    "compare": {"core", "report", "compare"},
     "stages": {"core", "data", "features", "samplers", "metrics", "training", "report", "stages"},
     "tuning": {"core", "data", "metrics", "samplers", "training", "stages", "tuning"},
-    "cli": {"core", "report", "stages", "tuning", "cli"},
+    "cli": {"core", "report", "compare", "stages", "tuning", "cli"},
 }
 
 

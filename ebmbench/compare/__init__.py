@@ -1,0 +1,1 @@
+"""Two reports side by side: what changed in parameters, code and numbers."""
