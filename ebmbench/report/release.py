@@ -5,12 +5,13 @@ import shutil
 from pathlib import Path
 
 from ebmbench.core.errors import UserError
+from ebmbench.report.index import write_index
 
 VERSION = re.compile(r"v?\d+(\.\d+){0,3}([.-]?(a|b|rc|post)\d+)?")
 
 
 def release(root: Path, suite: str, version: str) -> Path:
-    """Copy `reports/<suite>/latest/` to `reports/<suite>/<version>/` and return that folder."""
+    """Copy `reports/<suite>/latest/` to `reports/<suite>/<version>/`, list it, and return that folder."""
     if not VERSION.fullmatch(version):
         raise UserError(f"version: found '{version}', allowed: numbers with points, as 0.1.0, 2026.11 or v1")
     latest = root / "reports" / suite / "latest"
@@ -23,4 +24,5 @@ def release(root: Path, suite: str, version: str) -> Path:
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(latest, copy)
     copy.rename(target)
+    write_index(root)
     return target

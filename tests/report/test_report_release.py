@@ -40,6 +40,20 @@ def test_a_release_is_a_copy_of_the_latest_report(project: Path, version: str) -
     assert (target / "report.md").read_bytes() == (latest / "report.md").read_bytes()
 
 
+def test_the_index_lists_every_suite_and_the_newest_release_first(project: Path) -> None:
+    shutil.copytree(project / "reports/tiny/latest", project / "reports/other/latest")
+    (project / "reports/notes").mkdir()
+    for version in ("0.9.0", "0.10.0", "0.2.0"):
+        release(project, "tiny", version)
+    page = (project / "reports/README.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    released = " · ".join(f"[{version}](tiny/{version}/report.md)" for version in ("0.10.0", "0.9.0", "0.2.0"))
+    assert rows == [
+        "| `other` | [latest](other/latest/report.md) | – |",
+        f"| `tiny` | [latest](tiny/latest/report.md) | {released} |",
+    ]
+
+
 def test_a_release_is_never_overwritten(project: Path) -> None:
     target = release(project, "tiny", "0.1.0")
     (target / "report.md").write_text("released")

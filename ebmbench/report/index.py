@@ -1,0 +1,36 @@
+"""`reports/README.md`: every suite with its latest report and its released versions, newest first."""
+
+from pathlib import Path
+
+from ebmbench.core.files import replacing
+from ebmbench.report.frame import natural
+from ebmbench.report.tables import markdown_table
+
+ABOUT = (
+    "The latest report of each suite, and the released ones, which are never edited again. Written by "
+    "`ebmbench report release`; `ebmbench compare reports/<suite>/<version>` says what has moved since a release."
+)
+
+
+def write_index(root: Path) -> Path:
+    """List what is there and return the page."""
+    page = root / "reports" / "README.md"
+    suites = [folder for folder in sorted(page.parent.iterdir()) if versions(folder)]
+    rows = [[f"`{folder.name}`", *_links(folder)] for folder in suites]
+    table = markdown_table(["suite", "latest", "released"], rows, left=3)
+    with replacing(page) as temporary:
+        temporary.write_text(f"# Reports\n\n{ABOUT}\n\n{table}\n", encoding="utf-8", newline="\n")
+    return page
+
+
+def versions(suite: Path) -> list[str]:
+    """The folders of a suite that hold a report, `latest` first, then by number from the newest."""
+    found = [file.parent.name for file in suite.glob("*/report.md")]
+    released = sorted((name for name in found if name != "latest"), key=natural, reverse=True)
+    return ["latest"] * ("latest" in found) + released
+
+
+def _links(suite: Path) -> list[str]:
+    names = versions(suite)
+    links = {name: f"[{name}]({suite.name}/{name}/report.md)" for name in names}
+    return [links.pop("latest", "–"), " · ".join(links.values()) or "–"]
