@@ -1,9 +1,9 @@
 """`reports/README.md`: every suite with its latest report and its released versions, newest first."""
 
+import re
 from pathlib import Path
 
 from ebmbench.core.files import replacing
-from ebmbench.report.frame import natural
 from ebmbench.report.tables import markdown_table
 
 ABOUT = (
@@ -26,8 +26,12 @@ def write_index(root: Path) -> Path:
 def versions(suite: Path) -> list[str]:
     """The folders of a suite that hold a report, `latest` first, then by number from the newest."""
     found = [file.parent.name for file in suite.glob("*/report.md")]
-    released = sorted((name for name in found if name != "latest"), key=natural, reverse=True)
+    released = sorted((name for name in found if name != "latest"), key=_numbers, reverse=True)
     return ["latest"] * ("latest" in found) + released
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", version)]
 
 
 def _links(suite: Path) -> list[str]:
