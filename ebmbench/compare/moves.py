@@ -14,9 +14,10 @@ import pandas as pd
 
 from ebmbench.report.frame import variant
 from ebmbench.report.groups import COSTS
+from ebmbench.report.numbers import ROUNDING
 from ebmbench.report.statistics import LEVEL, Summary, half_width, paired, summarise, verdict
 
-SAME = 1e-9  # relative: what is smaller is the arithmetic's noise
+SAME = 1e-9  # relative: what is smaller is the arithmetic's noise, as is what is absolutely below `ROUNDING`
 
 Key = tuple[str, str, str, str]  # dataset, method with settings, metric, kind of samples
 
@@ -105,4 +106,4 @@ def _endings(frame: pd.DataFrame) -> dict[tuple[str, str], str]:
 
 
 def _same(one: float, other: float) -> bool:
-    return one == other or abs(one - other) <= SAME * max(abs(one), abs(other))
+    return one == other or abs(one - other) <= max(SAME * max(abs(one), abs(other)), ROUNDING)

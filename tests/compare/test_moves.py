@@ -31,6 +31,7 @@ def frame(method: str, values: list[float | None], samples: str = "", **more: st
     [
         (summary(1.0, 2.0, 3.0), summary(1.0, 2.0, 3.0), Change.EQUAL),
         (summary(1.0, 2.0, 3.0), summary(1.0, 2.0, 3.0 * (1 + 1e-12)), Change.EQUAL),
+        (summary(1e-16, 2e-16, 1e-16), summary(3e-16, 6e-16, 3e-16), Change.EQUAL),
         (summary(1.0, 2.0, 3.0), summary(1.1, 2.2, 3.31), Change.WORSE),
         (summary(1.0, 2.0, 3.0), summary(0.9, 1.8, 2.71), Change.BETTER),
         (summary(1.0, 2.0, 3.0), summary(1.3, 1.7, 3.1), Change.WITHIN),
