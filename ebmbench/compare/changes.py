@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ebmbench.compare.side import Side, git
+from ebmbench.compare.side import WORKSPACE, Side, git
 
 CODE = ("ebmbench", "pipelines", "dvc.yaml", "constraints.txt", "pyproject.toml")
 ABSENT = "–"
@@ -34,7 +34,7 @@ def code(root: Path, before: Side, after: Side) -> list[tuple[str, int, int]] | 
 
     The workspace has no commit: it is what the files are now.
     """
-    if not before.commit or not (after.commit or after.name == "workspace"):
+    if not before.commit or not (after.commit or after.name == WORKSPACE):
         return None
     sides = [side.commit for side in (before, after) if side.commit]
     if not all(git(root, "cat-file", "-t", commit) == "commit" for commit in sides):

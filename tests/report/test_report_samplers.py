@@ -93,3 +93,9 @@ def test_notes_speak_of_the_methods_that_are_there(methods: list[str], said: lis
     text = notes(methods, {})
     assert [part for part in said if part not in text] == []
     assert [part for part in unsaid if part in text] == []
+
+
+def test_ssm_is_said_to_smooth_images_wherever_there_are_some() -> None:
+    assert "On images `ssm` learns smoothed data too." in notes(["ssm", "dsm"], {}, plane=True, images=True)
+    assert "For `ssm` and `dsm`" in notes(["ssm", "dsm"], {}, plane=False, images=True)
+    assert "`ssm`" not in notes(["ssm", "dsm"], {}, plane=True)
