@@ -10,14 +10,15 @@ from torch import Tensor
 from ebmbench.core.energy import Energy
 
 
-def contrastive(energy: Energy, x: Tensor, negatives: Tensor, penalty: float = 0.0) -> Tensor:
-    """The loss for data and negatives, `(B, *event)` each; negatives are constants.
+def contrastive(energy: Energy, x: Tensor, negatives: Tensor, penalty: float = 0.0) -> tuple[Tensor, Tensor]:
+    """The loss for data and negatives, `(B, *event)` each, and the gap mean E(x⁻) − mean E(x⁺).
 
-    `penalty` α adds α · mean(E(x⁺)² + E(x⁻)²) (Du & Mordatch 2019).
+    Negatives are constants. `penalty` α adds α · mean(E(x⁺)² + E(x⁻)²) (Du & Mordatch 2019).
     """
     both = energy(torch.cat([x, negatives.detach()]))
     on_data, on_negatives = both[: len(x)], both[len(x) :]
     loss = on_data.mean() - on_negatives.mean()
+    gap = -loss.detach()
     if penalty:
         loss = loss + penalty * (on_data.square().mean() + on_negatives.square().mean())
-    return loss
+    return loss, gap

@@ -48,6 +48,9 @@ class Training(Section):
     beta1: float = Field(0.9, ge=0, lt=1, description="Adam's first decay; 0 is customary for image energies")
     device: Literal["cpu", "cuda"] = Field("cpu", description="where networks are trained and sampled")
     data_noise: float = Field(0.0, ge=0, description="deviation of Gaussian noise added to data, in units of lengths")
+    snapshots: list[Annotated[float, Field(gt=0, lt=1)]] = Field(
+        [], description="shares of the budget at which the model is kept, to be judged by the first metric"
+    )
 
 
 class Data(Section):
@@ -98,6 +101,14 @@ class Annealing(Section):
     step_size: float = Field(0.02, gt=0, description="of the Metropolis-adjusted transitions, where it starts to adapt")
 
 
+class Health(Section):
+    """Beyond which values a run that ended well is not called ok; the verdicts are in `metrics/verdict.py`."""
+
+    r_hat: float = Field(1.1, gt=1, description="chains above it are unmixed")
+    ess: float = Field(400, ge=0, description="and those with fewer effective draws (Vehtari et al. 2021)")
+    collapse: float = Field(1.5, gt=1, description="long-run FID over short-run FID, beyond which long runs collapse")
+
+
 class Metrics(Section):
     """How metrics are computed."""
 
@@ -108,6 +119,7 @@ class Metrics(Section):
     kid_subset: int = Field(250, ge=2, description="images per subset of KID")
     inception_weights: str | None = Field(None, description="file with Inception-v3 weights; null: our own classifier")
     ais: Annealing = Annealing()
+    health: Health = Health()
 
 
 class Params(Section):

@@ -37,8 +37,11 @@ YEAR = 2022
 
 def adaptive_contrast(
     energy: Energy, frozen: Energy, x: Tensor, negatives: Tensor, temperature: float = 1.0, penalty: float = 0.0
-) -> tuple[Tensor, Tensor]:
-    """The loss for data and negatives, `(B, *event)` each, and log g on all of them; E_m is a constant."""
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """The loss for data and negatives, `(B, *event)` each, and what tells of it; E_m is a constant.
+
+    That is max |log g|, and the energy gap mean E(x⁻) − mean E(x⁺).
+    """
     both = torch.cat([x, negatives.detach()])
     with torch.no_grad():
         before = frozen(both)
@@ -48,7 +51,8 @@ def adaptive_contrast(
     loss = softplus(on_negatives).mean() + softplus(-on_data).mean()
     if penalty:
         loss = loss + penalty * (now[: len(x)].square().mean() + now[len(x) :].square().mean())
-    return loss, log_g
+    now, log_g = now.detach(), log_g.detach()
+    return loss, {"max_abs_log_g": log_g.abs().max(), "energy_gap": now[len(x) :].mean() - now[: len(x)].mean()}
 
 
 class Settings(method.Settings):
@@ -101,6 +105,6 @@ class Method(method.Method):
 
         fresh = self.facts.starts(len(x), draw("restart")).to(x.device)
         chain = self.buffer.advance(move, fresh, self.settings.rejuvenation, draw)
-        loss, log_g = adaptive_contrast(energy, frozen, x, chain.x, self.temperature, self.settings.energy_penalty)
-        self.last = {"max_abs_log_g": log_g.detach().abs().max(), **chain.named()}
+        loss, told = adaptive_contrast(energy, frozen, x, chain.x, self.temperature, self.settings.energy_penalty)
+        self.last = {**told, **chain.named()}
         return loss

@@ -52,8 +52,9 @@ class Method(method.Method):
             return self.sampler.run(energy, starts, draw("chain"))
 
         chain = self.buffer.advance(move, x, self.settings.reset, draw) if self.settings.persistent else move(x)
-        self.last = chain.named()
-        return contrastive(energy, x, chain.x)
+        loss, gap = contrastive(energy, x, chain.x)
+        self.last = {"energy_gap": gap, **chain.named()}
+        return loss
 
     @classmethod
     def starts_at_data(cls, settings: Settings) -> bool:

@@ -57,8 +57,9 @@ class Method(method.Method):
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
         """One batch against the samples of chains."""
         chain = self._chain(energy, x, draw)
-        self.last = chain.named()
-        return contrastive(energy, x, chain.x, self.settings.energy_penalty)
+        loss, gap = contrastive(energy, x, chain.x, self.settings.energy_penalty)
+        self.last = {"energy_gap": gap, **chain.named()}
+        return loss
 
     def _chain(self, energy: Meter, x: Tensor, draw: Draw) -> Chain:
         def move(starts: Tensor) -> Chain:

@@ -5,7 +5,7 @@ below zero by more than its error does not come from samples of the model (see `
 but the reason says by how much.
 """
 
-from ebmbench.metrics.evaluation import Evaluation, Unavailable, Value
+from ebmbench.metrics.evaluation import MISCALIBRATED, Evaluation, Unavailable, Value
 
 PAPER = "Grosse et al., Sandwiching the marginal likelihood using bidirectional Monte Carlo, arXiv 2015"
 YEAR = 2015
@@ -20,6 +20,6 @@ def compute(e: Evaluation) -> Value:
     ends = f"log Z from {found.forward.log_z:.4f} to {found.reverse.log_z:.4f}"
     protocol = f"{ends}; {found.protocol}; reverse from {e.samples_protocol}"
     if found.crossed:
-        return Value(protocol=protocol, reason=found.crossed)
+        return Value(protocol=protocol, reason=found.crossed, fault=MISCALIBRATED)
     gap, error = found.gap
     return Value(gap, error, found.reverse.chains, protocol)

@@ -22,19 +22,24 @@ from ebmbench.metrics.annealing_base import base_of
 from ebmbench.metrics.quadrature import Quadrature, in_chunks, integrate
 
 MASS_TOLERANCE = 1e-3
+MISCALIBRATED, UNMIXED = "miscalibrated", "unmixed"  # faults
 
 Score = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
 class Value:
-    """A number with its standard error, sample count and protocol; or no number, and why."""
+    """A number with its standard error, sample count and protocol; or no number, and why.
+
+    `fault` is the word of a verdict (`verdict.py`), if there is no number because of something wrong with the model.
+    """
 
     value: float | None = None
     error: float | None = None
     n: int | None = None
     protocol: str = ""
     reason: str = ""
+    fault: str = ""
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,8 @@ class Subject:
     """A model under judgement: an energy in float64 and samples `(N, d)`, either of which may be missing.
 
     `score` may be there without an energy; `sampler` names where the samples come from. Samples are of one `kind`:
-    buffer, short, long, data (chains from data) or, of baselines, exact. Kinds are never mixed.
+    buffer, short, long, data (chains from data) or, of baselines, exact. Kinds are never mixed. `trace`
+    `(chains, draws, K)` follows K numbers, called `traced`, along the second half of the long runs.
     """
 
     energy: Energy | None
@@ -52,10 +58,16 @@ class Subject:
     score: Score | None = None
     sampler: str = ""
     kind: str = ""
+    trace: Tensor | None = None
+    traced: tuple[str, ...] = ()
 
 
 class Unavailable(Exception):
-    """Raised inside a metric when what it needs is not there; becomes a `Value` with this reason."""
+    """Raised inside a metric when what it needs is not there; becomes a `Value` with this reason, and fault."""
+
+    def __init__(self, reason: str, fault: str = "") -> None:
+        super().__init__(reason)
+        self.fault = fault
 
 
 @dataclass(frozen=True)
@@ -85,7 +97,8 @@ class Evaluation:
             raise Unavailable(f"quadrature needs 2 dimensions, the data have {math.prod(self.facts.shape)}")
         grid = integrate(energy, self.facts, self.settings.cells)
         if not grid.held:
-            raise Unavailable(f"no grid holds {whose}'s mass: a share of {grid.outside:.1e} lies outside the largest")
+            said = f"no grid holds {whose}'s mass: a share of {grid.outside:.1e} lies outside the largest"
+            raise Unavailable(said, fault=MISCALIBRATED)
         return grid
 
     @cached_property
@@ -137,6 +150,15 @@ class Evaluation:
         if lost:
             raise Unavailable(f"{lost} of {len(self.subject.samples)} samples are not finite")
         return self.subject.samples
+
+    @property
+    def trace(self) -> Tensor:
+        """Numbers along the second half of long runs, `(chains, draws, K)`, all finite."""
+        if self.subject.trace is None:
+            raise Unavailable("no stationary chain was traced")
+        if not torch.isfinite(self.subject.trace).all():
+            raise Unavailable("the traced chains are not finite", fault=UNMIXED)
+        return self.subject.trace
 
     @property
     def truth(self) -> Density:

@@ -54,6 +54,11 @@ class Settings(SteppingSettings):
         return self.model_copy(update={"step_size": self.step_size * facts.unit**2, **sigmas})
 
     @property
+    def alike(self) -> bool:
+        """A step depends on its level."""
+        return False
+
+    @property
     def total_steps(self) -> int:
         """Steps at all levels."""
         return self.steps * self.levels

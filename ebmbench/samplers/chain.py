@@ -41,6 +41,11 @@ class SamplerSettings(BaseModel):
         """Steps of a whole run."""
         return self.steps
 
+    @property
+    def alike(self) -> bool:
+        """Whether all steps are alike: then a run may be cut anywhere, and its second half be taken for one chain."""
+        return True
+
     def parts(self, most: int) -> list[Self]:
         """The run cut into at most so many consecutive runs, shorter ones first."""
         return [self.model_copy(update={"steps": steps}) for steps in moments(self.steps, most)]

@@ -37,6 +37,11 @@ class Settings(SteppingSettings):
     target_acceptance: float | None = Field(None, gt=0, lt=1, description="null: η is fixed; a number: η adapts to it")
     warmup: float = Field(0.5, ge=0, lt=1, description="share of the steps during which η adapts, if it does")
 
+    @property
+    def alike(self) -> bool:
+        """Not while η adapts."""
+        return self.target_acceptance is None
+
     def run(self, energy: Energy, x: Tensor, generator: Generator) -> Chain:
         """Sample with these settings."""
         if self.target_acceptance is None:

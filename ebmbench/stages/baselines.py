@@ -15,7 +15,8 @@ from ebmbench.core.store import Store, digest
 from ebmbench.core.streams import stream
 from ebmbench.data.loading import open_density
 from ebmbench.metrics.evaluation import Evaluation
-from ebmbench.stages.judgement import collect, extractor_inputs, judge, leave
+from ebmbench.metrics.verdict import verdict
+from ebmbench.stages.judgement import collect, extractor_inputs, judge, leave, said
 from ebmbench.stages.shell import run_stage
 
 
@@ -72,8 +73,10 @@ class Baseline:
         evaluation = Evaluation(subject, test, density, facts, self.params.metrics, train, self.features)
         evaluations = {"exact": evaluation}
         run = {"method": self.name, "settings": "", "seed": self.seed, "label": self.label}
-        run |= {"digest": self.digest(), "status": "ok", "reason": ""}
-        leave(result, run, judge(evaluations, self.params.benchmark.metrics), evaluations, {}, clock)
+        values = judge(evaluations, self.params.benchmark.metrics)
+        found = verdict(values, self.params.benchmark.metrics[0], self.params.metrics.health)
+        run |= {"digest": self.digest(), "status": "ok", "reason": "", **said(found)}
+        leave(result, run, values, evaluations, {}, clock)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ebmbench.core.files import read_json, replace_folder
-from ebmbench.core.params import Params
+from ebmbench.core.params import Kind, Params
+
+TRACE = "trace.npz"  # of a run's long chains, in its samples' folder
+SNAPSHOT_KIND: Kind = "short"  # what is drawn from snapshots of image models: the one kind that all methods have
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,16 @@ class Cell:
         """The status of every trained run by label."""
         found = (read_json(path) for path in sorted((self.folder / "train").rglob("status.json")))
         return {status["label"]: status for status in found}
+
+
+def snapshots(run: Path) -> list[Path]:
+    """The models that training kept on its way, in their order; `run` is a folder below `train/`."""
+    return sorted(run.glob("snapshot-*.safetensors"), key=passes_of)
+
+
+def passes_of(file: Path) -> int:
+    """After how many passes a snapshot was taken."""
+    return int(file.stem.partition("-")[2])
 
 
 @contextmanager

@@ -24,9 +24,11 @@ from ebmbench.core.store import Store, digest
 from ebmbench.data.densities.density import Density
 from ebmbench.data.loading import open_density
 from ebmbench.metrics.evaluation import Evaluation, Subject, Value
+from ebmbench.metrics.verdict import Verdict, verdict
 from ebmbench.stages.arrays import load_arrays
-from ebmbench.stages.cell import Cell, cell_parser, open_cell
-from ebmbench.stages.judgement import Values, collect, extractor_inputs, judge, leave
+from ebmbench.stages.cell import TRACE, Cell, cell_parser, open_cell
+from ebmbench.stages.curve import curve, write_curves
+from ebmbench.stages.judgement import Values, collect, extractor_inputs, judge, leave, said
 from ebmbench.stages.shell import run_stage
 from ebmbench.training.trained import load
 
@@ -41,6 +43,7 @@ def evaluate_cell(cell: Cell, params: Params) -> None:
     done = {label: store.obtain(run.digest(), run.make) for label, run in runs.items()}
     shared = {"suite": cell.suite, "dataset": cell.dataset, "method": cell.method}
     collect(cell.folder, shared, done, cell.data, density)
+    write_curves(cell.folder / "curve.csv", {label: read_json(run / "curve.json") for label, run in done.items()})
     write_json(
         cell.folder / "cost" / "evaluate.json", {label: read_json(run / "cost.json") for label, run in done.items()}
     )
@@ -79,21 +82,25 @@ class Run:
         run |= {"settings": swept, "reason": status["reason"] or ""}
         counts = {(name, ""): Value(status.get(name), n=1, protocol="training") for name in COUNTS if name in status}
         if status["status"] != "ok":
+            write_json(result / "curve.json", [])
             values: Values = {(name, ""): Value(reason=run["reason"]) for name in self.params.benchmark.metrics}
-            return leave(result, run, values | counts, {}, {}, clock)
+            return leave(result, run | said(Verdict(run["status"], run["reason"])), values | counts, {}, {}, clock)
         evaluations = self._evaluations()
         films = self._folder / "films.npz"
         values = judge(evaluations, self.params.benchmark.metrics) | counts
+        main = self.params.benchmark.metrics[0]
+        run |= said(verdict(values, main, self.params.metrics.health))
         leave(result, run, values, evaluations, load_arrays(films) if films.exists() else {}, clock)
+        write_json(result / "curve.json", curve(self._run, self._folder, evaluations, values, main))
 
     def _evaluations(self) -> dict[str, Evaluation]:
         """One for each kind of samples."""
-        trained = load(self.cell.folder / "train" / self.status["label"]).double()
+        trained = load(self._run).double()
         method = load_module("methods", self.cell.method)
         settings = method.Settings(**trained.header["settings"])
         target = method.Method.target(settings, self.density, trained.facts.unit) if self.density else None
         energy = trained.energy if trained.has_energy else None
-        whole = Subject(energy, None, target, self.status["learned"], trained.score)
+        whole = Subject(energy, None, target, self.status["learned"], trained.score, **self._trace())
         diagnostics = read_json(self._folder / "diagnostics.json") if self._files("*.npy") else {}
         subjects: dict[str, Subject] = {
             kind: replace(whole, samples=_tensor(self._folder / f"{kind}.npy"), sampler=one["sampler"], kind=kind)
@@ -109,6 +116,17 @@ class Run:
     def _train(self, facts: Facts) -> Tensor | None:
         """The training set, which only images are compared with."""
         return read_split(self.cell.data, "train") if facts.is_image else None
+
+    def _trace(self) -> dict[str, Any]:
+        """What was traced of the long runs, for a `Subject`."""
+        if not (self._folder / TRACE).exists():
+            return {}
+        stored = load_arrays(self._folder / TRACE)
+        return {"trace": torch.from_numpy(stored["draws"]), "traced": tuple(map(str, stored["names"]))}
+
+    @property
+    def _run(self) -> Path:
+        return self.cell.folder / "train" / self.status["label"]
 
     @property
     def _folder(self) -> Path:

@@ -21,13 +21,14 @@ from ebmbench.core.params import FILE, Metrics
 from ebmbench.core.registry import entries, load
 from ebmbench.data.densities.density import Density
 from ebmbench.metrics.evaluation import Evaluation, Unavailable, Value
+from ebmbench.metrics.verdict import Verdict
 from ebmbench.stages.arrays import Arrays, load_arrays, save_arrays
 from ebmbench.stages.gallery import gallery, real
 from ebmbench.stages.picture import frame, picture
 from ebmbench.training.run import peak_memory
 
-COLUMNS = ["suite", "dataset", "method", "settings", "seed", "label", "digest", "status", "reason", "metric", "samples"]
-COLUMNS += ["value", "error", "n", "direction", "protocol"]
+COLUMNS = ["suite", "dataset", "method", "settings", "seed", "label", "digest", "status", "verdict", "verdict_reason"]
+COLUMNS += ["reason", "metric", "samples", "value", "error", "n", "direction", "protocol"]
 
 Values = dict[tuple[str, str], Value]
 """By metric and kind of samples; the kind is empty for metrics that need none."""
@@ -60,16 +61,21 @@ def _compute(evaluation: Evaluation, metric: str) -> Value:
     try:
         value: Value = load("metrics", metric).compute(evaluation)
     except Unavailable as reason:
-        return Value(reason=str(reason))
+        return Value(reason=str(reason), fault=reason.fault)
     if value.value is not None and not math.isfinite(value.value):
         return Value(reason=f"{metric} is {value.value}", protocol=value.protocol)
     return value
 
 
+def said(one: Verdict) -> dict[str, str]:
+    """A verdict as cells of a row."""
+    return {"verdict": one.word, "verdict_reason": one.reason}
+
+
 def leave(
     result: Path, run: dict[str, Any], values: Values, evaluations: Evaluations, films: Arrays, clock: float
 ) -> None:
-    """Write one judgement; `run` holds label, digest, status and the like; `clock` is when it began."""
+    """Write one judgement; `run` holds label, digest, status, verdict and the like; `clock` is when it began."""
     rows = [{**run, **_cells(metric, kind, value, run)} for (metric, kind), value in values.items()]
     write_json(result / "judgement.json", rows)
     save_arrays(result / "picture.npz", _pictures(evaluations, run["label"], films))
@@ -93,6 +99,7 @@ def _whole(evaluations: Evaluations) -> Evaluation:
 
 def _cells(metric: str, kind: str, value: Value, run: dict[str, Any]) -> dict[str, Any]:
     cells = {"metric": metric, "samples": kind, **asdict(value), "reason": value.reason or run["reason"] or ""}
+    del cells["fault"]  # is in the verdict
     return cells | {"direction": direction(metric)}
 
 
@@ -118,7 +125,7 @@ def collect(folder: Path, shared: dict[str, str], done: dict[str, Path], data: P
 
 def _flat(rows: list[dict[str, Any]], by_kind: bool) -> dict[str, Any]:
     """One run for `dvc metrics`: names and numbers, no lists; `by_kind` puts metrics of samples below their kind."""
-    flat: dict[str, Any] = {key: rows[0][key] for key in ("digest", "status")} if rows else {}
+    flat: dict[str, Any] = {key: rows[0][key] for key in ("digest", "status", "verdict")} if rows else {}
     for row in rows:
         place = flat.setdefault(row["samples"], {}) if by_kind and row["samples"] else flat
         place[row["metric"]] = row["value"]

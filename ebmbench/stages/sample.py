@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from ebmbench.core.code import code_hash
 from ebmbench.core.errors import UserError
@@ -20,7 +21,7 @@ from ebmbench.core.files import read_json, replacing, write_json
 from ebmbench.core.params import FILE, Sampling, load_params
 from ebmbench.core.store import Store, digest
 from ebmbench.stages.arrays import save_arrays
-from ebmbench.stages.cell import Cell, cell_parser, materialising, open_cell
+from ebmbench.stages.cell import SNAPSHOT_KIND, TRACE, Cell, cell_parser, materialising, open_cell, snapshots
 from ebmbench.stages.shell import run_stage
 from ebmbench.training.kinds import Drawn, draw
 from ebmbench.training.run import peak_memory
@@ -53,15 +54,27 @@ def _obtain(store: Store, cell: Cell, status: dict[str, Any], sampling: Sampling
 
 
 def draw_samples(run: Path, status: dict[str, Any], sampling: Sampling, data: Path, result: Path) -> None:
-    """Fill a folder with `<kind>.npy`, `diagnostics.json` and, of images, `films.npz`; none if the run is not ok."""
+    """Fill a folder with `<kind>.npy`, `diagnostics.json`, a trace, and films of images; none if the run is not ok."""
     clock = time.perf_counter()
     if status["status"] == "ok":
         trained, test = load(run), read_split(data, "test")
         enough(trained.facts, sampling)
         drawn = {kind: draw(trained, kind, sampling, test) for kind in sampling.kinds}
         _leave(result, {kind: one for kind, one in drawn.items() if one is not None})
-    cost = {"seconds": round(time.perf_counter() - clock, 3), "peak_memory_mb": peak_memory()}
-    write_json(result / "cost.json", cost)
+    seconds = round(time.perf_counter() - clock, 3)
+    if status["status"] == "ok":
+        _draw_snapshots(run, sampling, test, result)
+    write_json(result / "cost.json", {"seconds": seconds, "peak_memory_mb": peak_memory()})
+
+
+def _draw_snapshots(run: Path, sampling: Sampling, test: Tensor, result: Path) -> None:
+    """Short runs of the models that training kept on its way: images are judged by samples, so these are too."""
+    for file in snapshots(run):
+        trained = load(file)
+        if trained.facts.is_image and SNAPSHOT_KIND in sampling.kinds:
+            drawn = draw(trained, SNAPSHOT_KIND, sampling, test)
+            assert drawn is not None  # everything can be sampled from noise
+            _save(result / f"{file.stem}.npy", drawn.x)
 
 
 def enough(facts: Facts, sampling: Sampling) -> None:
@@ -73,14 +86,21 @@ def enough(facts: Facts, sampling: Sampling) -> None:
 
 def _leave(result: Path, drawn: dict[str, Drawn]) -> None:
     for kind, one in drawn.items():
-        with replacing(result / f"{kind}.npy") as temporary, temporary.open("wb") as file:
-            np.save(file, one.x.numpy(), allow_pickle=False)
+        _save(result / f"{kind}.npy", one.x)
     write_json(result / "diagnostics.json", {kind: _described(one) for kind, one in drawn.items()})
+    for one in drawn.values():
+        if one.trace is not None:
+            save_arrays(result / TRACE, {"draws": one.trace.stacked().numpy(), "names": np.array(one.trace.names)})
     films = {kind: one.film for kind, one in drawn.items() if one.film is not None}
     if films:
         arrays = {kind: film.stacked().numpy() for kind, film in films.items()}
         arrays |= {f"{kind}_steps": np.array(film.steps) for kind, film in films.items()}
         save_arrays(result / "films.npz", arrays)
+
+
+def _save(path: Path, x: Tensor) -> None:
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        np.save(file, x.numpy(), allow_pickle=False)
 
 
 def _described(one: Drawn) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def train_cell(cell: Cell) -> None:
     with materialising(cell.folder / "train") as folder:
         for label, run in done.items():
             (folder / label).mkdir(parents=True)
-            for file in run.glob("[ms]*.*"):  # model.safetensors and status.json
+            for file in run.glob("[ms]*.*"):  # model.safetensors, snapshots and status.json
                 shutil.copyfile(file, folder / label / file.name)
     join_histories(cell.folder / "history.csv", [run / "history.csv" for run in done.values()])
     costs = {label: read_json(run / "cost.json") for label, run in done.items()}

@@ -12,29 +12,35 @@ method that is also a way of sampling (ncsn) by its own, whose `long` run takes 
 than the short.
 """
 
+import math
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from ebmbench.core.energy import Energy
 from ebmbench.core.errors import UserError
+from ebmbench.core.facts import Facts
 from ebmbench.core.params import FILE, Kind, Sampling
 from ebmbench.core.streams import stream
 from ebmbench.samplers.chain import Chain, SamplerSettings
 from ebmbench.samplers.choice import parse
-from ebmbench.samplers.unrolled import Film, run_filmed
+from ebmbench.samplers.unrolled import Film, Trace, run_watched
 from ebmbench.training.trained import Trained
 from ebmbench.training.trainer import usable
+
+FEW = 8  # coordinates, or projections in their place, that a trace follows
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """Samples of one kind, how they came about, and, of image chains, a film."""
+    """Samples of one kind, how they came about, of image chains a film, and of long runs a trace."""
 
     x: Tensor
     sampler: str
     diagnostics: dict[str, float]
     film: Film | None = None
+    trace: Trace | None = None
 
 
 def draw(trained: Trained, kind: Kind, sampling: Sampling, test: Tensor) -> Drawn | None:
@@ -54,11 +60,26 @@ def draw(trained: Trained, kind: Kind, sampling: Sampling, test: Tensor) -> Draw
         starts = trained.facts.starts(sampling.chains, stream(seed, *name, "start"), sampling.spread)
     device = usable(trained.header["training"].get("device", "cpu"))
     trained.network.to(device)
-    energy, generator, starts = trained.sampled_by(sampler), stream(seed, *name, "chain"), starts.to(device)
-    if trained.facts.is_image:
-        chain, film = run_filmed(sampler.fitted(trained.facts), energy, starts, generator)
-        return _drawn(chain, sampler, film)
-    return _drawn(sampler.fitted(trained.facts).run(energy, starts, generator), sampler, None)
+    energy, generator = trained.sampled_by(sampler), stream(seed, *name, "chain")
+    film = Film() if trained.facts.is_image else None
+    trace = traced(energy, trained.facts) if kind == "long" else None
+    chain = run_watched(sampler.fitted(trained.facts), energy, starts.to(device), generator, film, trace)
+    return _drawn(chain, sampler, film, trace)
+
+
+def traced(energy: Energy, facts: Facts) -> Trace:
+    """A trace of the energy, and of the coordinates of events that have few, or of some projections of others."""
+    size = math.prod(facts.shape)
+    directions = torch.eye(size) if size <= FEW else torch.randn(FEW, size, generator=stream(0, "trace")) / size**0.5
+    names = ["energy"] * callable(energy) + [
+        f"{'x' if size <= FEW else 'projection '}{k + 1}" for k in range(len(directions))
+    ]
+
+    def see(x: Tensor) -> Tensor:
+        shadows = x.flatten(1) @ directions.to(x).T
+        return torch.cat([energy(x)[:, None], shadows], dim=1) if callable(energy) else shadows
+
+    return Trace(names, see)
 
 
 def chosen(trained: Trained, kind: Kind, sampling: Sampling) -> SamplerSettings:
@@ -84,7 +105,8 @@ def _buffer(trained: Trained, count: int, seed: int) -> Drawn | None:
     return Drawn(trained.chains[index], "the training chains", {})
 
 
-def _drawn(chain: Chain, sampler: SamplerSettings, film: Film | None) -> Drawn:
+def _drawn(chain: Chain, sampler: SamplerSettings, film: Film | None, trace: Trace | None) -> Drawn:
     denoised = ", denoised" if getattr(sampler, "denoise", False) else ""
     text = f"{sampler.kind}, {sampler.total_steps} steps{denoised}" if film is not None else sampler.kind
-    return Drawn(chain.x.cpu(), text, {name: value.item() for name, value in chain.diagnostics.items()}, film)
+    told = {name: value.item() for name, value in chain.diagnostics.items()}
+    return Drawn(chain.x.cpu(), text, told, film, trace if trace is not None and trace.rows else None)

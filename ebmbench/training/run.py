@@ -2,11 +2,13 @@
 
 The folder holds `model.safetensors` (averaged weights and the method's state, with the job in the header),
 `status.json`, `history.csv` (all three the same bytes for the same job) and `cost.json` (seconds and memory,
-which are not).
+which are not). Where `training.snapshots` asks for it, `snapshot-<passes>.safetensors` is the averaged model after so
+many passes. It is written when training comes by, so a killed run that comes by again writes the same bytes.
 """
 
 import csv
 import resource
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -19,6 +21,7 @@ from ebmbench.core import checkpoint
 from ebmbench.core.errors import UserError
 from ebmbench.core.files import replacing, write_json
 from ebmbench.core.registry import load
+from ebmbench.training.clock import Clock
 from ebmbench.training.job import Job
 from ebmbench.training.trainer import Diverged, Trainer
 
@@ -28,30 +31,31 @@ SAVE_SECONDS = 5.0
 def train(job: Job, data: Tensor, workshop: Path, result: Path, save_every: float = SAVE_SECONDS) -> None:
     """Train a job, keeping checkpoints in `workshop`, and fill the folder `result`."""
     if (reason := load("methods", job.method).Method.skip(job.settings, job.facts)) is not None:
-        return _leave(job, result, {"status": "skipped", "reason": reason}, {}, 0.0)
+        return _leave(job, result, {"status": "skipped", "reason": reason}, {}, Clock())
     trainer = Trainer(job, data)
-    spent = _resume(trainer, workshop)
-    clock = time.perf_counter()
+    clock = _resume(trainer, workshop)
     outcome: dict[str, Any] = {"status": "ok", "reason": None}
     try:
-        _spend(trainer, workshop, save_every, lambda: spent + time.perf_counter() - clock)
+        _spend(trainer, workshop, save_every, clock)
     except Diverged as error:
         outcome = {"status": "diverged", "reason": str(error)}
-    seconds = spent + time.perf_counter() - clock
+    clock.stop()
     trainer.finish()
     outcome |= {"step": trainer.step, "learned": trainer.method.learned(), **trainer.meter.counts.as_dict()}
     tensors = checkpoint.prefixed("model", trainer.model.state_dict())
     tensors |= checkpoint.prefixed("method", trainer.method.state_dict())
     checkpoint.save(result / "model.safetensors", tensors, {**job.header(), "outcome": outcome})
-    _leave(job, result, outcome, trainer.history, seconds)
+    for passes in clock.snapshots:
+        shutil.copyfile(_snapshot(workshop, passes), _snapshot(result, passes))
+    _leave(job, result, outcome, trainer.history, clock)
 
 
-def _leave(job: Job, result: Path, outcome: dict[str, Any], history: dict[str, list[float]], seconds: float) -> None:
+def _leave(job: Job, result: Path, outcome: dict[str, Any], history: dict[str, list[float]], clock: Clock) -> None:
     """Write what is said of a run, beside its weights."""
     names = {"digest": job.digest(), "settings": job.varied, "seed": job.seed, "label": job.label}
     write_json(result / "status.json", {**names, **outcome})
     write_history(result / "history.csv", job.label, history)
-    write_json(result / "cost.json", {"seconds": round(seconds, 3), "peak_memory_mb": peak_memory()})
+    write_json(result / "cost.json", {**clock.as_dict(), "peak_memory_mb": peak_memory()})
 
 
 def write_history(path: Path, label: str, history: dict[str, list[float]]) -> None:
@@ -68,30 +72,45 @@ def peak_memory() -> float:
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20, 1)
 
 
-def _spend(trainer: Trainer, workshop: Path, save_every: float, seconds: Any) -> None:
+def _spend(trainer: Trainer, workshop: Path, save_every: float, clock: Clock) -> None:
     budget, counts = trainer.job.training.budget, trainer.meter.counts
     saved = time.perf_counter()
     # disable=None: a bar on a terminal, nothing in a log file.
     with tqdm(total=budget, initial=counts.passes, unit=" passes", unit_scale=True, disable=None) as bar:
         bar.set_description(f"{trainer.job.facts.name} {trainer.job.method} {trainer.job.label}")
         while trainer.progress < 1:
+            before = trainer.progress
             trainer.advance()
             bar.update(trainer.meter.counts.passes - bar.n)
+            if any(before < share <= trainer.progress for share in trainer.job.training.snapshots):
+                _keep(trainer, workshop, clock)
             if time.perf_counter() - saved >= save_every:
                 tensors, header = trainer.state()
-                checkpoint.save(workshop / "checkpoint.safetensors", tensors, {**header, "seconds": seconds()})
+                checkpoint.save(workshop / "checkpoint.safetensors", tensors, {**header, **clock.as_dict()})
                 saved = time.perf_counter()
 
 
-def _resume(trainer: Trainer, workshop: Path) -> float:
-    """Go on from the checkpoint if there is a whole one; the seconds that were spent before."""
+def _keep(trainer: Trainer, workshop: Path, clock: Clock) -> None:
+    """Write the model as it is now."""
+    passes = trainer.meter.counts.passes
+    clock.snapshots[passes] = clock.seconds()
+    header = {**trainer.job.header(), "passes": passes, "step": trainer.step}
+    checkpoint.save(_snapshot(workshop, passes), checkpoint.prefixed("model", trainer.averaged().state_dict()), header)
+
+
+def _snapshot(folder: Path, passes: int) -> Path:
+    return folder / f"snapshot-{passes}.safetensors"
+
+
+def _resume(trainer: Trainer, workshop: Path) -> Clock:
+    """Go on from the checkpoint if there is a whole one; the clock goes on from there too."""
     path = workshop / "checkpoint.safetensors"
     if not path.exists():
-        return 0.0
+        return Clock()
     try:
         tensors, header = checkpoint.load(path)
     except UserError:
         path.unlink()
-        return 0.0
+        return Clock()
     trainer.restore(tensors, header)
-    return float(header["seconds"])
+    return Clock.of(header)

@@ -4,11 +4,12 @@ All of it is in `state()`, and every random draw is named by the step it belongs
 a checkpoint takes the same steps as one that never stopped, bit for bit.
 """
 
+import copy
 import math
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ebmbench.core.checkpoint import prefixed, section
 from ebmbench.core.energy import Counts, Meter
@@ -37,6 +38,11 @@ def laid_out_as(parameter: Tensor, moments: dict[str, Tensor]) -> dict[str, Tens
         name: torch.empty_like(parameter).copy_(value) if value.shape == parameter.shape else value
         for name, value in moments.items()
     }
+
+
+def _settle(network: nn.Module) -> None:
+    if (settle := getattr(network, "settle", None)) is not None:
+        settle()
 
 
 class Trainer:
@@ -101,8 +107,17 @@ class Trainer:
     def finish(self) -> None:
         """The averages take the place of the weights."""
         self.average.apply()
-        if (settle := getattr(self.model, "settle", None)) is not None:
-            settle()
+        _settle(self.model)
+
+    @torch.no_grad()
+    def averaged(self) -> nn.Module:
+        """The network as it would be if training ended here; training itself is not touched."""
+        network = copy.deepcopy(self.model)
+        # The method's own parameters, which are averaged too, come after the network's.
+        for parameter, value in zip(network.parameters(), self.average.values, strict=False):
+            parameter.copy_(value)
+        _settle(network)
+        return network
 
     def _batch(self, draw: Draw) -> Tensor:
         """Data drawn with replacement, with a little noise if the protocol says so."""

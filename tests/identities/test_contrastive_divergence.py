@@ -38,7 +38,7 @@ def implicit(energy: nn.Module, x: Tensor) -> Tensor:
 def one_step(energy: nn.Module, x: Tensor, epsilon: float) -> Tensor:
     """The expected gradient of CD-1: the sampler's own drift, and Gauss–Hermite quadrature for its noise."""
     drifted = langevin(energy, x, steps=1, step_size=epsilon**2, noise_std=0.0, generator=stream(0, "unused")).x
-    losses = [w * contrastive(energy, x, drifted + epsilon * z) for z, w in zip(*normal(10, 2), strict=True)]
+    losses = [w * contrastive(energy, x, drifted + epsilon * z)[0] for z, w in zip(*normal(10, 2), strict=True)]
     return gradient(torch.stack(losses).sum(), energy)
 
 
@@ -98,7 +98,7 @@ def test_a_persistent_chain_goes_on_from_where_it_was() -> None:
     for step in range(3):
         x = events(16, 2, seed=step)
         end = sampler.run(energy, end, draws(0, step)("chain")).x
-        assert method(Meter(energy), x, draws(0, step)).item() == contrastive(energy, x, end).item()
+        assert method(Meter(energy), x, draws(0, step)).item() == contrastive(energy, x, end)[0].item()
 
 
 def test_maximum_likelihood_from_data_is_contrastive_divergence() -> None:

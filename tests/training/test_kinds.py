@@ -11,9 +11,9 @@ from ebmbench.core.params import Sampling, Training
 from ebmbench.core.registry import load
 from ebmbench.core.streams import stream
 from ebmbench.models import tiny
-from ebmbench.samplers import annealed_langevin, langevin
+from ebmbench.samplers import annealed_langevin, hmc, langevin, mala
 from ebmbench.samplers.chain import moments
-from ebmbench.samplers.unrolled import run_filmed
+from ebmbench.samplers.unrolled import DRAWS, TRACED, Film, Trace, run_watched
 from ebmbench.training.job import Job
 from ebmbench.training.kinds import chosen, draw
 from ebmbench.training.run import train
@@ -146,17 +146,44 @@ class Levels:
     ("sampler", "energy"),
     [
         (langevin.Settings(steps=47, step_size=0.1), lambda x: 0.5 * x.flatten(1).square().sum(1)),
+        (mala.Settings(steps=47, step_size=0.1), lambda x: 0.5 * x.flatten(1).square().sum(1)),
+        (hmc.Settings(steps=47, step_size=0.1), lambda x: 0.5 * x.flatten(1).square().sum(1)),
         (annealed_langevin.Settings(steps=3, levels=17, sigma_max=2.0, sigma_min=0.1, denoise=True), Levels()),
     ],
-    ids=["langevin", "annealed"],
+    ids=["langevin", "mala", "hmc", "annealed"],
 )
-def test_a_run_cut_into_parts_ends_where_the_whole_run_ends(sampler: Any, energy: Any) -> None:
+def test_a_run_that_is_watched_ends_where_the_whole_run_ends(sampler: Any, energy: Any) -> None:
     x = images(9).double()
     whole = sampler.run(energy, x, stream(0, "chain"))
-    chain, film = run_filmed(sampler, energy, x, stream(0, "chain"))
-    assert torch.allclose(chain.x, whole.x, rtol=1e-10)
+    film, trace = Film(), Trace(["sum"], lambda x: x.flatten(1).sum(1, keepdim=True))
+    chain = run_watched(sampler, energy, x, stream(0, "chain"), film, trace)
+    # A ladder's parts round their levels anew; all others are the same to the last bit.
+    assert torch.equal(chain.x, whole.x) if sampler.alike else torch.allclose(chain.x, whole.x, rtol=1e-10)
     assert film.steps[-1] == sampler.total_steps
     assert len(film.steps) <= 12
+    assert len(trace.rows) == (24 if sampler.alike else 0)
+    if sampler.alike:
+        for name, value in whole.diagnostics.items():
+            torch.testing.assert_close(chain.diagnostics[name].double(), value.double(), rtol=1e-5, atol=0)
+        assert torch.equal(trace.stacked()[:, -1], whole.x.flatten(1).sum(1, keepdim=True))
+
+
+@pytest.mark.parametrize(("total", "draws"), [(1, 1), (20, 10), (63, 8), (200, 25), (1000, DRAWS), (10_001, DRAWS)])
+def test_a_trace_is_of_even_moments_of_the_second_half(total: int, draws: int) -> None:
+    ends = Trace.ends(total)
+    assert len(ends) == draws
+    assert ends[-1] == total
+    assert ends[0] > total // 2
+    assert len({b - a for a, b in zip(ends, ends[1:], strict=False)}) <= 1
+
+
+def test_only_long_runs_are_traced_by_their_energy_and_some_projections(mle: Trained) -> None:
+    drawn = {kind: draw(mle, kind, SAMPLING, DATA) for kind in ("short", "long")}
+    assert drawn["short"].trace is None
+    trace = drawn["long"].trace
+    assert trace.stacked().shape == (min(TRACED, 12), 15, 9)
+    assert list(trace.names) == ["energy", *(f"projection {k}" for k in range(1, 9))]
+    torch.testing.assert_close(trace.stacked()[:, -1, 0], mle.energy(drawn["long"].x))
 
 
 def test_moments_are_round_and_add_up() -> None:

@@ -27,7 +27,7 @@ DATA = torch.randn(500, 2, generator=stream(0, "data"))
 def job(method: str, seed: int = 0, budget: int = 60_000) -> Job:
     settings = load("methods", method).Settings()
     model = load("models", settings.model).Settings(width=8, layers=2)
-    training = Training(budget=budget, batch_size=32, rows=20)
+    training = Training(budget=budget, batch_size=32, rows=20, snapshots=[0.2, 0.5])
     return Job(method, settings, {}, seed, training, model, gaussian_facts(2))
 
 
@@ -43,7 +43,7 @@ def image_job(model: str) -> Job:
     method, settings = IMAGES[model]
     shape = (1, 28, 28) if model == "convnet" else (1, 8, 8)
     sizes = {"tiny": {"width": 2}, "convnet": {"variant": "A", "width": 0.02}, "unet": {"width": 8}}
-    training = Training(budget=4000, batch_size=4, rows=12, data_noise=0.01, beta1=0.0)
+    training = Training(budget=4000, batch_size=4, rows=12, data_noise=0.01, beta1=0.0, snapshots=[0.25, 0.75])
     network = load("models", model).Settings(**sizes[model])
     return Job(method, load("methods", method).Settings(**settings), {}, 0, training, network, image_facts(shape))
 
@@ -87,8 +87,38 @@ def kill_and_resume(tmp_path: Path, one: Job, data: Tensor, rows: int) -> None:
             train(one, data, workshop, tmp_path / "killed", save_every=0.0)
     assert (workshop / "checkpoint.safetensors").exists()
     train(one, data, workshop, tmp_path / "result")
-    for file in ("model.safetensors", "status.json", "history.csv"):
+    kept = [file.name for file in (tmp_path / "whole").glob("snapshot-*.safetensors")]
+    assert len(kept) == 2
+    for file in ("model.safetensors", "status.json", "history.csv", *kept):
         assert (tmp_path / "result" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+
+
+def test_a_snapshot_is_the_model_that_a_run_ending_there_would_leave(tmp_path: Path) -> None:
+    train(job("nce"), DATA, tmp_path / "work", tmp_path)
+    first, second = sorted(tmp_path.glob("snapshot-*.safetensors"), key=lambda file: int(file.stem[9:]))
+    for file, share in ((first, 0.2), (second, 0.5)):
+        passes = int(file.stem[9:])
+        assert share <= passes / 60_000 < share + 1 / 20 + 0.01
+        trainer = Trainer(job("nce"), DATA)
+        while trainer.meter.counts.passes < passes:
+            trainer.advance()
+        trainer.finish()
+        tensors, header = checkpoint.load(file)
+        assert header["passes"] == trainer.meter.counts.passes
+        for name, value in trainer.model.state_dict().items():
+            assert torch.equal(tensors[f"model.{name}"], value)
+    times = read_json(tmp_path / "cost.json")
+    assert 0 < times["snapshots"][first.stem[9:]] < times["snapshots"][second.stem[9:]] < times["seconds"]
+
+
+def test_keeping_snapshots_changes_nothing_of_the_run(tmp_path: Path) -> None:
+    one = job("mle")
+    without = replace(one, training=one.training.model_copy(update={"snapshots": []}))
+    for name, each in (("with", one), ("without", without)):
+        (tmp_path / name).mkdir()
+        train(each, DATA, tmp_path / f"{name}-work", tmp_path / name)
+    ours, theirs = (checkpoint.load(tmp_path / name / "model.safetensors")[0] for name in ("with", "without"))
+    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
 
 
 def test_a_weight_without_gradient_does_not_shift_the_others_moments() -> None:

@@ -1,0 +1,16 @@
+"""Effective sample size of the long runs: how many independent draws their traces are worth (see `mixing`).
+
+The smallest of the numbers that were traced; the trace has some 64 chains with at most 50 draws of each.
+"""
+
+from ebmbench.metrics.evaluation import Evaluation, Value
+from ebmbench.metrics.mixing import effective, traced, traced_value
+
+PAPER = "Vehtari et al., Rank-Normalization, Folding, and Localization: An Improved R̂, Bayesian Analysis 16(2), 2021"
+YEAR = 2021
+DIRECTION = "higher"
+
+
+def compute(e: Evaluation) -> Value:
+    """In draws."""
+    return traced_value(e, *min((effective(draws), name) for name, draws in traced(e).items()))

@@ -1,0 +1,22 @@
+"""R̂ of the long runs, the largest of the numbers that were traced: 1 where chains have met (see `mixing`).
+
+Traced are the energy, and the coordinates or some projections of the events, along the second half. It tells of the
+model *and* its sampler: chains that cannot cross between modes have not met, however good the energy is.
+"""
+
+import math
+
+from ebmbench.metrics.evaluation import UNMIXED, Evaluation, Unavailable, Value
+from ebmbench.metrics.mixing import r_hat, traced, traced_value
+
+PAPER = "Vehtari et al., Rank-Normalization, Folding, and Localization: An Improved R̂, Bayesian Analysis 16(2), 2021"
+YEAR = 2021
+DIRECTION = "lower"
+
+
+def compute(e: Evaluation) -> Value:
+    """Over all chains and draws of the trace."""
+    worst, name = max((r_hat(draws), name) for name, draws in traced(e).items())
+    if not math.isfinite(worst):
+        raise Unavailable("the traced chains do not move", fault=UNMIXED)
+    return traced_value(e, worst, name)
