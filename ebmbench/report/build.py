@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ebmbench.core.params import FILE
+from ebmbench.report.curves import collect_curves, write_curves
 from ebmbench.report.figures.classes import classes
 from ebmbench.report.figures.cost import costs
 from ebmbench.report.figures.densities import densities
@@ -31,13 +32,16 @@ from ebmbench.report.theme import themed
 
 
 def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
-    """Write `report.md`, `results.csv`, `params.yaml` and `figures/` into `out` (default `reports/<suite>/latest/`)."""
+    """Write the report's files and `figures/` into `out` (default `reports/<suite>/latest/`)."""
     out = out or root / "reports" / str(params["benchmark"]["suite"]) / "latest"
     fresh = _empty(out.with_name(f".{out.name}.new"))
     frame = collect(root, params)
     write_results(frame, fresh / "results.csv")
     frame = relevant(frame)
-    images = draw(root, frame, fresh / "figures")
+    curves = collect_curves(root, frame)
+    if len(curves):
+        write_curves(curves, fresh / "curves.csv")
+    images = draw(root, frame, curves, fresh / "figures")
     text = assemble(frame, params, images, all_sampled(root, frame), provenance(root, params["benchmark"]["suite"]))
     if (root / FILE).is_file():
         shutil.copyfile(root / FILE, fresh / FILE)  # what the numbers were made with, for `ebmbench compare`
@@ -46,7 +50,7 @@ def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
     return out
 
 
-def draw(root: Path, frame: pd.DataFrame, folder: Path) -> Images:
+def draw(root: Path, frame: pd.DataFrame, curves: pd.DataFrame, folder: Path) -> Images:
     """All figures that the results allow."""
     images = Images()
     with themed():
@@ -54,7 +58,7 @@ def draw(root: Path, frame: pd.DataFrame, folder: Path) -> Images:
             pictured = is_image(frame, dataset)
             (_draw_images if pictured else _draw_maps)(images, root, frame, dataset, folder)
             images.health += health(root, frame, dataset, folder)
-        images.cost += costs(frame, folder)
+        images.cost += costs(frame, curves, folder)
         images.sweep += _some(sweep(frame, folder))
     return images
 

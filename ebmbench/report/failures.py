@@ -4,6 +4,7 @@ import pandas as pd
 
 from ebmbench.report.frame import variant
 from ebmbench.report.kinds import KINDS, SAID, image_sets
+from ebmbench.report.phrases import merged, shape
 from ebmbench.report.tables import markdown_table, title
 
 CELLS = ("failed", "stale")
@@ -26,16 +27,18 @@ def failure_table(frame: pd.DataFrame) -> str:
 
 
 def missing_table(frame: pd.DataFrame) -> str:
-    """Values that good runs could not give, by reason; empty if there are none."""
+    """Values that good runs could not give, by reason, whatever its numbers; empty if there are none."""
     gaps = frame[(frame["status"] == "ok") & (frame["metric"] != "") & frame["value"].isna()]
     pictured = gaps["dataset"].isin(image_sets(frame))
     gaps = gaps.assign(kind=gaps["samples"].where(pictured & gaps["samples"].isin(KINDS), ""))
+    gaps = gaps.assign(shape=gaps["reason"].map(shape))
     found: dict[tuple[str, str, str, str], list[str]] = {}
-    for (metric, kind, reason), part in gaps.groupby(["metric", "kind", "reason"], sort=False):
+    for (metric, kind, _), part in gaps.groupby(["metric", "kind", "shape"], sort=False):
         methods = ", ".join(dict.fromkeys(title(name) for name in _names(part)))
         sets = ", ".join(f"`{name}`" for name in dict.fromkeys(part["dataset"]))
         of = f" of {SAID[str(kind)]}" if kind else ""
-        found.setdefault((of, methods, sets, str(reason) or "no reason given"), []).append(f"`{metric}`")
+        (reason,) = merged(part["reason"])
+        found.setdefault((of, methods, sets, reason or "no reason given"), []).append(f"`{metric}`")
     rows = [[", ".join(metrics) + of, *rest] for (of, *rest), metrics in found.items()]
     return markdown_table(["metrics", "methods", "datasets", "reason"], rows, left=4) if rows else ""
 

@@ -43,7 +43,7 @@ def _method_rows(root: Path, suite: str, dataset: str, method: str) -> list[Row]
     cell = read_cell(root, suite, dataset, method)
     place = {"suite": suite, "dataset": dataset, "method": method}
     if cell.state != "ok":
-        return [place | {"status": cell.state, "reason": cell.reason}]
+        return [place | _lost(cell)]
     folder = root / "runs" / suite / dataset / method
     rows = cell.rows + [place | run for run in _silent_runs(cell)]
     steps = {label: str(run.get("step", "")) for label, run in cell.runs.items()}
@@ -55,7 +55,7 @@ def _baseline_rows(root: Path, suite: str, dataset: str) -> list[Row]:
     cell = read_baselines(root, suite, dataset)
     if cell.state != "ok":
         place = {"suite": suite, "dataset": dataset, "method": BASELINES}
-        return [place | {"status": cell.state, "reason": cell.reason}]
+        return [place | _lost(cell)]
     costs = {"evaluate": read_json(root / "runs" / suite / dataset / BASELINES / "cost.json")}
     return _ordered([row | _cost(costs, row["label"]) for row in cell.rows])
 
@@ -63,12 +63,18 @@ def _baseline_rows(root: Path, suite: str, dataset: str) -> list[Row]:
 def _silent_runs(cell: Cell) -> list[Row]:
     """A row for each run that was never evaluated (skipped), so that it is counted and explained."""
     evaluated = {row["label"] for row in cell.rows}
-    keys = ("seed", "digest", "status", "reason")
+    named = {"seed": "seed", "digest": "digest", "status": "status", "reason": "reason"}
+    named |= {"verdict": "status", "verdict_reason": "reason"}
     return [
-        {"label": label, "settings": _settings(run)} | {key: _text(run.get(key)) for key in keys}
+        {"label": label, "settings": _settings(run)} | {column: _text(run.get(key)) for column, key in named.items()}
         for label, run in cell.runs.items()
         if label not in evaluated
     ]
+
+
+def _lost(cell: Cell) -> Row:
+    """What is said of a cell without valid numbers."""
+    return {"status": cell.state, "reason": cell.reason, "verdict": cell.state, "verdict_reason": cell.reason}
 
 
 def _settings(run: dict[str, Any]) -> str:

@@ -11,8 +11,9 @@ from ebmbench.report.cells import BASELINES
 from ebmbench.report.groups import RATIO, datasets, is_baseline, variants
 from ebmbench.report.kinds import image_sets, kinds, slice_of, toys
 from ebmbench.report.numbers import MISSING, decimals, number
-from ebmbench.report.statistics import summarise, verdict
+from ebmbench.report.statistics import summarise
 from ebmbench.report.tables import best_of, markdown_table, share, title
+from ebmbench.report.verdicts import lost_cell
 
 METRIC = "kl"
 ABOUT = (
@@ -75,11 +76,11 @@ def cell(rows: pd.DataFrame | None, metric: str, places: int) -> str:
     """The median of one method on one dataset, with what befell its runs unless all gave a value."""
     if rows is None:
         return MISSING
-    one, end = summarise(rows, metric), verdict(rows)
-    if end in ("failed", "stale"):
-        return f"{MISSING} ({end})"
+    one, lost = summarise(rows, metric), lost_cell(rows)
+    if lost:
+        return f"{MISSING} ({lost})"
     # Good runs of a method without an energy have no KL, and that is no failure of theirs.
-    unknown = not one.values and end.endswith("ok")
+    unknown = not one.values and (rows["status"] == "ok").all()
     return number(one.median, places) + ("" if unknown else share(one))
 
 

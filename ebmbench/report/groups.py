@@ -35,6 +35,8 @@ HEADINGS = {
     "ais_pessimistic": "log-likelihood, pessimistic",
     "ais_gap": "gap of AIS",
     "ais_ess": "ESS of AIS",
+    "r_hat": "R̂",
+    "ess": "ESS",
 }
 ARROWS = {"lower": "↓", "higher": "↑"}
 

@@ -7,8 +7,8 @@ import pandas as pd
 
 from ebmbench.report.groups import AIS, IMAGE, direction, heading, is_baseline, variants
 from ebmbench.report.kinds import NAMES, image_sets, kinds, slice_of
-from ebmbench.report.statistics import verdict
 from ebmbench.report.tables import column, markdown_table, title
+from ebmbench.report.verdicts import verdict
 
 BOUNDS = (
     "The held-out log-likelihood in nats per image, by annealed importance sampling (AIS). The forward estimate is on "
@@ -52,5 +52,5 @@ def _table(part: pd.DataFrame, dataset: str, metrics: tuple[str, ...], shown: se
         for name, runs in variants(part, dataset).items()
         if shown is None or name in shown
     ]
-    header = ["method", *(heading(metric, direction(part, metric)) for metric in metrics), "runs"]
+    header = ["method", *(heading(metric, direction(part, metric)) for metric in metrics), "verdict"]
     return markdown_table(header, rows)

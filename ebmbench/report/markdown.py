@@ -20,11 +20,16 @@ from ebmbench.report.sampled import PLANE, Sampled
 from ebmbench.report.sweep import ABOUT as SWEEP
 from ebmbench.report.sweep import sweep_table, tendencies
 from ebmbench.report.tables import full_table, main_table, markdown_table
+from ebmbench.report.verdicts import health_table, meanings
 
 NO_MAPS = "No maps: nothing two-dimensional has been evaluated."
 NO_IMAGES = "No images: nothing has been sampled yet."
 MISSES = "– means that there is no value; the reason is [below](#failures-and-skipped)."
 MANY = 4  # images of a section; of more, only the first is open
+HEALTH = (
+    "What a reader must know of a run before believing its numbers. The verdict is the worst that applies to a run; "
+    "all reasons are given, with the range of their numbers over the runs."
+)
 COST = (
     "The budget is counted in network passes and equal for all methods by protocol; steps and evaluations "
     "say how a method spends it. Seconds and memory depend on the machine and on what else it did; "
@@ -57,6 +62,7 @@ def assemble(
         "Main table": "\n\n".join(
             filter(None, [main_table(frame) if plane else "", *image_tables(frame), ais_table(frame)])
         ),
+        "Health of the runs": _health(frame, params),
         "How to read it": _reading(frame, params, samplers),
         "Densities": _gallery(images.densities, NO_MAPS) if plane else "",
         "Samples": _samples(images, NO_MAPS if plane else NO_IMAGES),
@@ -72,6 +78,12 @@ def assemble(
     }
     title = f"# ebmbench: suite `{params['benchmark']['suite']}`\n\n{abstract(frame, params)}"
     return "\n\n".join([title, *(f"## {name}\n\n{text}" for name, text in sections.items() if text)]) + "\n"
+
+
+def _health(frame: pd.DataFrame, params: dict[str, Any]) -> str:
+    """Verdicts with their reasons, and what the words mean."""
+    header = ["dataset", "method", "verdict", "why", "median R̂", "median ESS"]
+    return "\n\n".join([HEALTH, meanings(frame, params), markdown_table(header, health_table(frame), left=4)])
 
 
 def _reading(frame: pd.DataFrame, params: dict[str, Any], samplers: dict[str, Sampled]) -> str:

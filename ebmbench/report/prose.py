@@ -12,6 +12,7 @@ from ebmbench.report.groups import RATIO, datasets
 from ebmbench.report.kinds import KINDS, SAID, image_sets, kinds, slice_of, toys
 from ebmbench.report.numbers import count
 from ebmbench.report.tables import best_of
+from ebmbench.report.verdicts import tally as verdicts
 
 STATISTIC = (
     "The unit is the seed. An entry is the mean over the seeds with the 95 % interval of Student's t around "
@@ -45,7 +46,8 @@ def abstract(frame: pd.DataFrame, params: dict[str, Any]) -> str:
         f"({names(methods)}) on {plural(len(sets), 'dataset')} ({names(sets)}), with "
         f"{plural(len(seeds), 'seed')} ({', '.join(map(str, seeds))}) for each."
     )
-    return " ".join(part for part in (compared, _budget(frame), _ending(frame), _leaders(frame)) if part)
+    said = (compared, _budget(frame), _ending(frame), _health(frame), _leaders(frame))
+    return " ".join(part for part in said if part)
 
 
 def statistic(params: dict[str, Any]) -> str:
@@ -91,6 +93,14 @@ def _ending(frame: pd.DataFrame) -> str:
     have = "has" if cells == 1 else "have"
     why = "[for reasons given below](#failures-and-skipped)"
     return f"{runs} {plural(cells, 'cell')} {have} no valid numbers, {why}."
+
+
+def _health(frame: pd.DataFrame) -> str:
+    """The verdicts of the runs, if they are not what has just been said of their ends."""
+    words = verdicts(frame)
+    if set(words) <= {"ok", "diverged", "skipped"}:
+        return ""
+    return f"By their [health](#health-of-the-runs): {', '.join(f'{count} {word}' for word, count in words.items())}."
 
 
 def _leaders(frame: pd.DataFrame) -> str:

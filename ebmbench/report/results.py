@@ -24,6 +24,8 @@ COLUMNS = {
     "label": "name of the run inside its cell, `interval=5/seed=0`",
     "digest": "digest of everything that produced the run",
     "status": "ok, diverged, skipped (runs); failed, stale (cells)",
+    "verdict": "health of the run: ok, unmixed, short-run-only, miscalibrated, or else its status",
+    "verdict_reason": "why the verdict is not ok",
     "reason": "why there is no value",
     "metric": "name of the metric",
     "samples": "kind of samples behind the value: buffer, short, long, data, exact; empty if it needs none",

@@ -108,15 +108,3 @@ def leaders(summaries: dict[str, Summary]) -> set[str]:
     if winner is None or summaries[winner].half is None:
         return set()
     return {name for name, one in summaries.items() if one.complete and tied(one, summaries[winner])}
-
-
-def verdict(rows: pd.DataFrame) -> str:
-    """How the runs of one method ended: `3/3 ok`, `2 of 3 diverged`, `failed`."""
-    if len(rows) and rows["status"].isin(["failed", "stale"]).all():
-        return str(rows["status"].iloc[0])
-    ends = rows.drop_duplicates("label")["status"]
-    total, ok = len(ends), int((ends == "ok").sum())
-    if ok == total:
-        return f"{ok}/{total} ok"
-    counts = ends[ends != "ok"].value_counts().sort_index()
-    return ", ".join(f"{count} of {total} {status}" for status, count in counts.items())

@@ -12,7 +12,8 @@ import pandas as pd
 from ebmbench.report.groups import MAIN, datasets, direction, heading, is_baseline, metrics, variants
 from ebmbench.report.kinds import KINDS, is_image, of_kind, toys
 from ebmbench.report.numbers import decimals, spread
-from ebmbench.report.statistics import Summary, leaders, summarise, verdict
+from ebmbench.report.statistics import Summary, leaders, summarise
+from ebmbench.report.verdicts import verdict
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
@@ -31,7 +32,7 @@ def main_table(frame: pd.DataFrame) -> str:
         for place, (name, part) in enumerate(variants(frame, dataset).items()):
             cells = [columns[metric][dataset, name] for metric in MAIN]
             rows.append([f"`{dataset}`" if place == 0 else "", title(name), *cells, verdict(part)])
-    header = ["dataset", "method", *(heading(metric, direction(frame, metric)) for metric in MAIN), "runs"]
+    header = ["dataset", "method", *(heading(metric, direction(frame, metric)) for metric in MAIN), "verdict"]
     return markdown_table(header, rows, left=2)
 
 
@@ -44,7 +45,7 @@ def full_table(frame: pd.DataFrame, dataset: str) -> str:
         cells = column(of_kind(part, kind) if kind else part, metric)
         said = heading(f"{metric} ({kind})" if kind else metric, direction(part, metric))
         rows.append([said, *(cells[dataset, name] for name in names)])
-    rows.append(["runs", *(verdict(rows_of) for rows_of in variants(part, dataset).values())])
+    rows.append(["verdict", *(verdict(rows_of) for rows_of in variants(part, dataset).values())])
     return markdown_table(["metric", *(title(name) for name in names)], rows)
 
 

@@ -88,6 +88,7 @@ READS = {
     "sampling.chains": ["baselines"],
     "metrics": ["baselines", "evaluate"],
     "benchmark": ["report"],
+    "metrics.health": ["report"],
 }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.report.suite import COLUMNS, SEEDS, write_json
+from tests.report.suite import COLUMNS, SEEDS, cost_of, write_curve, write_json
 
 DATASET = "digits"
 DIRECTIONS = {
@@ -64,7 +64,7 @@ def _write_cell(folder: Path, dataset: str, names: list[str], shape: tuple[int, 
         writer = csv.DictWriter(file, COLUMNS)
         writer.writeheader()
         writer.writerows(row for run in runs for row in _rows(run))
-    cost = {run["label"]: {"seconds": 20.0 + run["seed"] + 5 * run["level"], "peak_memory_mb": 300.0} for run in runs}
+    cost = {run["label"]: cost_of(20.0 + run["seed"] + 5 * run["level"], 300.0, COSTS["passes"]) for run in runs}
     np.savez_compressed(folder / "pictures.npz", **_pictures(runs, shape))
     if folder.name == "_baselines":
         write_json(folder / "cost.json", cost)
@@ -79,6 +79,12 @@ def _write_cell(folder: Path, dataset: str, names: list[str], shape: tuple[int, 
         keys = ("status", "reason", "step", "digest", "seed", "label")
         write_json(folder / "train" / run["label"] / "status.json", {key: run[key] for key in keys})
     _write_history(folder / "history.csv", runs)
+    ends = {
+        run["label"]: run["level"] * FACTORS["short"]
+        for run in runs
+        if run["status"] == "ok" and "short" in run["kinds"]
+    }
+    write_curve(folder / "curve.csv", "fid_ratio", "short", ends, COSTS["passes"])
 
 
 def _run(dataset: str, name: str, seed: int) -> dict[str, Any]:
@@ -103,6 +109,7 @@ def _run(dataset: str, name: str, seed: int) -> dict[str, Any]:
 
 def _rows(run: dict[str, Any]) -> list[dict[str, Any]]:
     shared = {key: run[key] for key in ("dataset", "method", "settings", "seed", "label", "digest", "status")}
+    shared |= dict(zip(("verdict", "verdict_reason"), _verdict(run), strict=True))
     rows = []
     for kind in run["kinds"]:
         for name, value in _values(run["level"] * FACTORS[kind]).items():
@@ -117,6 +124,13 @@ def _rows(run: dict[str, Any]) -> list[dict[str, Any]]:
         rows.append(_row(name, value, lost, "200 chains, 1000 temperatures") | shared | {"direction": AIS[name]})
     trained = COSTS if run["method"] not in BASELINES else {}
     return rows + [_row(name, value, run["reason"], "") | shared for name, value in trained.items()]
+
+
+def _verdict(run: dict[str, Any]) -> tuple[str, str]:
+    if run["status"] != "ok":
+        return run["status"], run["reason"]
+    collapsed = {"short", "long"} <= set(run["kinds"])
+    return ("short-run-only", "fid_ratio of long runs is 1.62 times that of short ones") if collapsed else ("ok", "")
 
 
 def _row(metric: str, value: float, lost: str, protocol: str) -> dict[str, Any]:

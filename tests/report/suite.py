@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 SEEDS = (0, 1, 2)
-COLUMNS = ["suite", "dataset", "method", "settings", "seed", "label", "digest", "status", "reason"]
+COLUMNS = ["suite", "dataset", "method", "settings", "seed", "label", "digest", "status", "verdict", "verdict_reason"]
+COLUMNS += ["reason"]
 COLUMNS += ["metric", "samples", "value", "error", "n", "direction", "protocol"]
 METRICS = {
     "kl": "lower",
@@ -24,7 +25,10 @@ METRICS = {
     "mode_sampler": "lower",
     "oracle_gap": "lower",
     "log_likelihood": "higher",
+    "r_hat": "lower",
+    "ess": "higher",
 }
+SHARES = (0.1, 0.5)  # of the budget, at which runs were judged on their way
 COSTS = {"energy_evaluations": 4000, "input_gradients": 8000, "parameter_gradients": 2000, "passes": 20000}
 # The level of KL of each method; the other metrics follow from it by a factor.
 LEVELS = {
@@ -72,7 +76,7 @@ def write_cell(folder: Path, dataset: str, method: str, variants: list[str], see
         writer = csv.DictWriter(file, COLUMNS)
         writer.writeheader()
         writer.writerows(row for run in runs for row in _rows(run))
-    cost = {run["label"]: {"seconds": 2.0 + run["seed"], "peak_memory_mb": 150.0 + run["seed"]} for run in runs}
+    cost = {run["label"]: cost_of(2.0 + run["seed"], 150.0 + run["seed"], COSTS["passes"]) for run in runs}
     _write_maps(folder / "pictures.npz", dataset, runs)
     if not method:
         write_json(folder / "cost.json", cost)
@@ -88,6 +92,26 @@ def write_cell(folder: Path, dataset: str, method: str, variants: list[str], see
         keys = ("status", "reason", "step", "digest", "seed", "label")
         write_json(folder / "train" / run["label"] / "status.json", {key: run[key] for key in keys})
     _write_history(folder / "history.csv", runs)
+    good = [run for run in runs if run["status"] == "ok"]
+    write_curve(
+        folder / "curve.csv", "kl", "", {run["label"]: run["kl"] for run in good if method != "ncsn"}, COSTS["passes"]
+    )
+
+
+def cost_of(seconds: float, memory: float, passes: int) -> dict[str, Any]:
+    """Seconds and memory of a run, and when it came by its snapshots."""
+    times = {str(round(share * passes)): share * seconds for share in SHARES}
+    return {"seconds": seconds, "peak_memory_mb": memory, "snapshots": times}
+
+
+def write_curve(file: Path, metric: str, kind: str, ends: dict[str, float], passes: int) -> None:
+    """Values that fall with the root of the passes to those at the end."""
+    with file.open("w", newline="", encoding="utf-8") as opened:
+        writer = csv.writer(opened)
+        writer.writerow(["label", "metric", "samples", "passes", "value", "reason"])
+        for label, end in ends.items():
+            for share in (*SHARES, 1.0):
+                writer.writerow([label, metric, kind, round(share * passes), repr(end / share**0.5), ""])
 
 
 def write_json(file: Path, content: dict[str, Any]) -> None:
@@ -119,12 +143,23 @@ def _wiggle(variant: str) -> tuple[float, float, float]:
 
 def _metrics(run: dict[str, Any]) -> dict[str, Any]:
     values = {row["metric"]: None if row["value"] == "" else float(row["value"]) for row in _rows(run)}
-    return {"digest": run["digest"], "status": run["status"], **values}
+    return {"digest": run["digest"], "status": run["status"], "verdict": verdict(run)[0], **values}
+
+
+def verdict(run: dict[str, Any]) -> tuple[str, str]:
+    """Chains of far models have not met, and the energy of the farthest is none of what it samples."""
+    if run["status"] != "ok":
+        return run["status"], run["reason"]
+    if run["method"] in ("oracle", "gaussian", "ncsn") or run["kl"] < 0.05:
+        return "ok", ""
+    unmixed = f"R̂ of long runs is {1 + run['kl']:.3g}"
+    return ("miscalibrated", f"no grid holds the model's mass; {unmixed}") if run["kl"] > 0.3 else ("unmixed", unmixed)
 
 
 def _rows(run: dict[str, Any]) -> list[dict[str, Any]]:
     values = {name: run["kl"] * 0.7**place for place, name in enumerate(METRICS)}
-    values["log_likelihood"] = -1.5 - run["kl"]
+    values |= {"log_likelihood": -1.5 - run["kl"], "r_hat": 1 + run["kl"], "ess": 40 / run["kl"]}
+    word, why = verdict(run)
     trained = COSTS if run["method"] not in ("oracle", "gaussian") else {}
     rows = []
     for name, value in {**values, **trained}.items():
@@ -132,6 +167,8 @@ def _rows(run: dict[str, Any]) -> list[dict[str, Any]]:
         row = {key: run[key] for key in ("dataset", "method", "settings", "seed", "label", "digest", "status")}
         shared = {
             "suite": "tiny",
+            "verdict": word,
+            "verdict_reason": why,
             "metric": name,
             "samples": _kind(run) if name == "mode_sampler" else "",
             "error": "",
@@ -150,6 +187,8 @@ def _why_lost(run: dict[str, Any], metric: str) -> str:
     """Why a run has no value of a metric; empty if it has one."""
     if run["method"] == "gaussian" and metric == "mode_sampler":
         return "no sampler"
+    if run["method"] in ("oracle", "gaussian", "ncsn") and metric in ("r_hat", "ess"):
+        return run["reason"] or "no stationary chain was traced"
     return run["reason"] or (NO_ENERGY if run["method"] == "ncsn" and metric in EXACT else "")
 
 

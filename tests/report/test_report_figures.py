@@ -11,6 +11,8 @@ from matplotlib import rcParams
 from matplotlib.colors import to_rgb
 
 from ebmbench.report.build import draw
+from ebmbench.report.curves import collect_curves
+from ebmbench.report.figures.cost import medians
 from ebmbench.report.figures.health import health, spans_decades, telling
 from ebmbench.report.figures.maps import Panel, limits, median_run, panels
 from ebmbench.report.frame import collect
@@ -113,14 +115,15 @@ def test_the_window_is_a_square_around_the_support_inside_all_grids() -> None:
 @pytest.mark.parametrize(
     ("columns", "expected"),
     [
-        (["chain_gradient_norm", "chain_acceptance"], ["chain_acceptance"]),
-        (["chain_acceptance", "max_abs_log_g"], ["max_abs_log_g"]),
-        (["c"], ["c"]),
-        (["energy_gap", "other"], ["energy_gap"]),
-        ([], []),
+        (["chain_gradient_norm", "chain_acceptance"], "chain_acceptance"),
+        (["chain_acceptance", "max_abs_log_g", "energy_gap"], "energy_gap"),
+        (["c"], "c"),
+        (["other"], "other"),
+        (["chain_gradient_norm"], ""),
+        ([], ""),
     ],
 )
-def test_the_third_panel_is_the_most_telling_diagnostic(columns: list[str], expected: list[str]) -> None:
+def test_the_third_panel_is_the_most_telling_diagnostic(columns: list[str], expected: str) -> None:
     history = pd.DataFrame({name: [1.0, 2.0] for name in ("label", "step", "passes", "loss", *columns)})
     assert telling(history) == expected
 
@@ -140,12 +143,20 @@ def test_seven_methods_and_five_seeds_give_images_of_a_bearable_size(tmp_path: P
     for name in SEVEN:
         write_cell(cells / name, "eight_gaussians", name, [name], (0, 1, 2, 3, 4))
     plan = {"benchmark": params["benchmark"] | {"datasets": ["eight_gaussians"], "methods": list(SEVEN)}}
-    images = draw(tmp_path, collect(tmp_path, plan), tmp_path / "figures")
+    frame = collect(tmp_path, plan)
+    images = draw(tmp_path, frame, collect_curves(tmp_path, frame), tmp_path / "figures")
     assert all(name in images.samples[0].alt for name in SEVEN)
     assert "ncsn: seed 0, no density" in images.densities[0].alt
     sizes = {file.name: file.stat().st_size for file in (tmp_path / "figures").iterdir()}
     assert len(sizes) == 4
     assert max(sizes.values()) < 300_000
+
+
+def test_a_curve_is_the_median_over_the_seeds_at_each_moment_whatever_their_number_of_passes() -> None:
+    rows = [("a", 10, 1.0, 8.0), ("a", 20, 2.0, 4.0), ("b", 20, 4.0, 1.0), ("b", 11, 3.0, 2.0), ("c", 21, 9.0, 3.0)]
+    found = medians(pd.DataFrame(rows, columns=["label", "passes", "seconds", "value"]))
+    assert found[["passes", "seconds"]].to_numpy().tolist() == [[10.5, 2.0], [20.0, 4.0]]
+    assert found[["low", "median", "high"]].to_numpy().tolist() == [[2.0, 5.0, 8.0], [1.0, 3.0, 4.0]]
 
 
 def test_more_rows_than_a_figure_holds_make_a_second_one(root: Path, params: dict[str, Any], tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from ebmbench.report.build import build, draw
+from ebmbench.report.curves import collect_curves
 from ebmbench.report.figures.canvas import GAP, Canvas, fitted, largest
-from ebmbench.report.figures.cost import common_kind
 from ebmbench.report.figures.gallery import BETWEEN, TITLE
 from ebmbench.report.figures.gallery import draw as draw_gallery
 from ebmbench.report.figures.image import Image as Shown
@@ -114,16 +114,10 @@ def test_without_any_pictures_there_are_still_tables(image_params: Params, tmp_p
     root = write_images(tmp_path)
     for file in (root / "runs/pictures/digits").glob("*/pictures.npz"):
         file.unlink()
-    images = draw(root, collect(root, image_params), tmp_path / "figures")
+    frame = collect(root, image_params)
+    images = draw(root, frame, collect_curves(root, frame), tmp_path / "figures")
     assert (images.galleries, images.chains, images.classes, images.samples) == ([], [], [], [])
-    assert [image.path for image in images.cost] == ["figures/cost-images.svg"]
-
-
-def test_cost_is_shown_for_the_kind_that_most_methods_have(image_report: Path) -> None:
-    results = load_results(image_report)
-    assert common_kind(results, "digits") == "short"
-    assert common_kind(results[results["method"] != "nce"], "digits") == "buffer"
-    assert common_kind(results[results["metric"] != "fid_ratio"], "digits") == ""
+    assert [image.path for image in images.cost] == ["figures/cost-fid_ratio.svg"]
 
 
 def test_of_many_galleries_only_the_first_is_open() -> None:
@@ -135,5 +129,6 @@ def test_of_many_galleries_only_the_first_is_open() -> None:
 
 def test_every_file_is_smaller_than_the_limit_for_larger_images(image_params: Params, tmp_path: Path) -> None:
     root = write_images(tmp_path, (1, 28, 28))
-    draw(root, collect(root, image_params), tmp_path / "figures")
+    frame = collect(root, image_params)
+    draw(root, frame, collect_curves(root, frame), tmp_path / "figures")
     assert max(file.stat().st_size for file in (tmp_path / "figures").iterdir()) <= LARGEST

@@ -1,11 +1,10 @@
 """The statistics of the report against SciPy, and who may be printed in bold."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
-from ebmbench.report.statistics import Summary, best, half_width, leaders, tied, verdict
+from ebmbench.report.statistics import Summary, best, half_width, leaders, tied
 
 
 def summary(*values: float, runs: int | None = None, direction: str = "lower") -> Summary:
@@ -72,21 +71,6 @@ def test_a_method_that_lost_a_run_does_not_lead() -> None:
 
 def test_with_one_seed_nobody_leads() -> None:
     assert leaders({"a": summary(1.0), "b": summary(2.0)}) == set()
-
-
-@pytest.mark.parametrize(
-    ("ends", "expected"),
-    [
-        (["ok"] * 3, "3/3 ok"),
-        (["ok", "diverged", "diverged"], "2 of 3 diverged"),
-        (["skipped", "diverged", "ok"], "1 of 3 diverged, 1 of 3 skipped"),
-        (["failed"], "failed"),
-        (["stale"], "stale"),
-    ],
-)
-def test_the_verdict_counts_runs(ends: list[str], expected: str) -> None:
-    twice = [(f"seed={seed}", end) for seed, end in enumerate(ends) for _ in range(2)]
-    assert verdict(pd.DataFrame(twice, columns=["label", "status"])) == expected
 
 
 def test_a_method_does_not_lose_its_place_for_being_better_on_most_seeds() -> None:

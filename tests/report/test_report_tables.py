@@ -43,9 +43,9 @@ def test_every_number_of_the_main_table_is_in_the_results(report: Path) -> None:
 def test_every_number_of_the_full_tables_is_in_the_results(report: Path) -> None:
     results = load_results(report)
     full = [table for table in tables(report) if table[0][:2] == ["metric", "*oracle*"]]
-    order = [*MAIN, "log_likelihood"]
+    order = [*MAIN, "log_likelihood", "r_hat", "ess"]
     for dataset, (header, *rows) in zip(("eight_gaussians", "two_moons"), full, strict=True):
-        assert rows[-1][0] == "runs"
+        assert rows[-1][0] == "verdict"
         for metric, row in zip(order, rows[:-1], strict=True):
             for name, text in zip(header[1:], row[1:], strict=True):
                 expect(text, values_of(rows_of(results, dataset, name), metric))
@@ -84,7 +84,7 @@ def test_ties_with_the_best_are_bold_and_baselines_never(report: Path) -> None:
 def test_runs_that_did_not_end_well_are_counted_in_the_main_table(report: Path) -> None:
     _, *rows = table_of(report, "dataset", "method", "KL ↓")
     assert rows[-3][2].endswith(" (2/3)")
-    assert [row[-1] for row in rows[-3:]] == ["1 of 3 diverged", "failed", "3/3 ok"]
+    assert [row[-1] for row in rows[-3:]] == ["2/3 unmixed, 1/3 diverged", "failed", "3/3 ok"]
 
 
 def test_a_clear_loss_is_not_bold_and_a_clear_win_stands_alone(report: Path) -> None:

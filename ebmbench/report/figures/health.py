@@ -1,5 +1,4 @@
-"""Training health: loss, gradient norm and the method's own diagnostic against the passes spent, a line for
-each seed.
+"""Training health: loss, gradient norms of weights and along chains, and energy gap, a line for each seed.
 
 Losses of different methods mean different things, so each method has its own row and scale, logarithmic where
 positive values span decades. A run that diverged ends in a cross. A long history is thinned to every k-th row: the
@@ -20,16 +19,18 @@ from ebmbench.report.groups import is_baseline, variants
 from ebmbench.report.theme import INK, WIDTH, colour, plain_ticks, save
 
 COMMON = ("label", "step", "passes", "loss", "gradient_norm", "learning_rate")
-# The third panel shows the first of these that a method writes, or else the first column of its own: how far a
-# model is from its noise, a learned constant, how many proposals of the chains were accepted.
-TELLING = ("max_abs_log_g", "c", "chain_acceptance")
-NAMES = {"max_abs_log_g": "max |log g|", "c": "c (log Z)"}
-POINTS = 300  # of all lines of a panel: eight rows with five seeds stay below 300 kB
+# The third panel shows the gap between the energies of negatives and of data (a gap that grows says that chains do not
+# find the model's mass), or a learned constant, or else the first column of a method's own; the fourth how steep the
+# energy is along the chains (Xu 2022, 3.2.2).
+TELLING = ("energy_gap", "c", "max_abs_log_g", "chain_acceptance")
+CHAINS = "chain_gradient_norm"
+NAMES = {"max_abs_log_g": "max |log g|", "c": "c (log Z)", "gradient_norm": "‖∇θ L‖", CHAINS: "‖∇x E‖ on chains"}
+POINTS = 220  # of all lines of a panel: eight rows with five seeds stay below 300 kB
 ROWS = 8  # of a figure; more methods have more figures
 FEW = 150  # values, of which none is set aside as an outlier
 DECADES = 100.0  # a larger ratio of the bulk's ends is shown on a logarithmic scale
 # Inches: fixed, so that the rows of all methods are alike and an empty last panel leaves no gap in its column.
-LEFT, RIGHT, TOP, BOTTOM, ROW, GAP, ASIDE = 0.8, 0.12, 0.3, 0.5, 1.1, 0.36, 0.8
+LEFT, RIGHT, TOP, BOTTOM, ROW, GAP, ASIDE = 0.7, 0.12, 0.3, 0.5, 1.1, 0.36, 0.72
 
 
 def health(root: Path, frame: pd.DataFrame, dataset: str, folder: Path) -> list[Image]:
@@ -54,20 +55,21 @@ def _figure(found: dict[str, pd.DataFrame], dataset: str, ended: set[tuple[str, 
     save(figure, file)
     return Image(
         f"figures/{file.name}",
-        f"Loss, gradient norm and own diagnostic of {', '.join(found)} on {dataset} against network passes",
-        f"`{dataset}`: a thin line for each seed; a cross marks where a run diverged. On the right what the method "
-        "says of itself, if it does.",
+        f"Loss, gradient norms and energy gap of {', '.join(found)} on {dataset} against network passes",
+        f"`{dataset}`: a thin line for each seed; a cross marks where a run diverged. Loss; norm of its gradient with "
+        "respect to the weights; what the method says of itself (the gap between the mean energies of negatives and of "
+        "data, or a learned constant); norm of the energy's gradient along the sampling chains, if there are any.",
     )
 
 
 def _panels(rows: int) -> tuple[Figure, np.ndarray]:
-    """Three panels a row, on one axis of passes."""
+    """Four panels a row, on one axis of passes."""
     height = TOP + rows * ROW + (rows - 1) * GAP + BOTTOM
-    panel = (WIDTH - LEFT - RIGHT - 2 * ASIDE) / 3
+    panel = (WIDTH - LEFT - RIGHT - 3 * ASIDE) / 4
     edges = {"left": LEFT / WIDTH, "right": 1 - RIGHT / WIDTH, "top": 1 - TOP / height, "bottom": BOTTOM / height}
     figure = Figure(figsize=(WIDTH, height))
     space = edges | {"hspace": GAP / ROW, "wspace": ASIDE / panel}
-    return figure, figure.subplots(rows, 3, squeeze=False, sharex=True, gridspec_kw=space)
+    return figure, figure.subplots(rows, 4, squeeze=False, sharex=True, gridspec_kw=space)
 
 
 def _label_passes(column: list[Axes]) -> None:
@@ -80,11 +82,12 @@ def _label_passes(column: list[Axes]) -> None:
 
 
 def _row(axes: list[Axes], name: str, history: pd.DataFrame, ended: set[tuple[str, str]]) -> None:
-    """The three panels of one method; the third is its most telling own column, if it has any."""
+    """The panels of one method; what it does not write leaves its place empty."""
     own = telling(history)
-    shown = ["loss", "gradient_norm", *own]
-    for axis, column in zip(axes, shown, strict=False):
-        if column not in history:  # nothing but the first rows of runs that diverged at once
+    shown = ["loss", "gradient_norm", own, CHAINS]
+    for axis, column in zip(axes, shown, strict=True):
+        if column not in history or not history[column].notna().any():
+            axis.set_axis_off()
             continue
         _scale(axis, history[column], log=column.endswith("gradient_norm"))
         stride = math.ceil(len(history) / POINTS)
@@ -93,15 +96,14 @@ def _row(axes: list[Axes], name: str, history: pd.DataFrame, ended: set[tuple[st
             if (name.split(" ")[0], str(label)) in ended:
                 _cross(axis, run, column)
         axis.set_ylabel(NAMES.get(column, column.replace("_", " ")))
-    if not own:
-        axes[2].set_axis_off()
     axes[0].set_title(name, loc="left", fontweight="bold", color=INK)
 
 
-def telling(history: pd.DataFrame) -> list[str]:
-    """The one column that says most of how the method fares; none if it writes nothing of its own."""
-    own = [column for column in history.columns if column not in COMMON and history[column].notna().any()]
-    return [column for column in (*TELLING, *own) if column in own][:1]
+def telling(history: pd.DataFrame) -> str:
+    """The one column that says most of how the method fares; empty if it writes nothing of its own."""
+    hidden = (*COMMON, CHAINS)
+    own = [column for column in history.columns if column not in hidden and history[column].notna().any()]
+    return next((column for column in (*TELLING, *own) if column in own), "")
 
 
 def _line(axis: Axes, run: pd.DataFrame, column: str, name: str) -> None:

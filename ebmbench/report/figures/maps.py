@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from ebmbench.report.cells import BASELINES
 from ebmbench.report.groups import is_baseline, variants
 from ebmbench.report.numbers import ROUNDING
-from ebmbench.report.statistics import verdict
 from ebmbench.report.theme import EMPTY, WIDTH
+from ebmbench.report.verdicts import verdict
 
 Array = NDArray[np.float64]
 Window = tuple[tuple[float, float], tuple[float, float]]

@@ -1,0 +1,97 @@
+"""Verdicts: counted in every table, explained in one, with reasons that are said once; and curves of training."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from ebmbench.report.build import build
+from ebmbench.report.curves import COLUMNS
+from ebmbench.report.phrases import merged
+from ebmbench.report.results import load_results
+from ebmbench.report.verdicts import verdict
+from tests.report.printed import parse, rows_of, table_of, values_of
+from tests.report.suite import write_suite
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["ok"] * 3, "3/3 ok"),
+        (["diverged", "ok", "diverged"], "1/3 ok, 2/3 diverged"),
+        (["skipped", "unmixed", "miscalibrated"], "1/3 unmixed, 1/3 miscalibrated, 1/3 skipped"),
+        (["failed"], "failed"),
+        (["stale"], "stale"),
+    ],
+)
+def test_a_verdict_counts_runs_of_each_word_best_first(words: list[str], expected: str) -> None:
+    own = {"unmixed": "ok", "miscalibrated": "ok"}
+    twice = [(f"seed={seed}", own.get(word, word), word) for seed, word in enumerate(words) for _ in range(2)]
+    assert verdict(pd.DataFrame(twice, columns=["label", "status", "verdict"])) == expected
+
+
+def test_reports_without_verdicts_count_by_status() -> None:
+    rows = [("a", "ok", ""), ("b", "diverged", "")]
+    assert verdict(pd.DataFrame(rows, columns=["label", "status", "verdict"])) == "1/2 ok, 1/2 diverged"
+
+
+def test_reasons_that_differ_in_numbers_are_said_once_with_their_range() -> None:
+    said = ["R̂ is 1.5", "no grid", "R̂ is 12", "R̂ is 1.5", "1.2e-3 of 10", "5e-4 of 10"]
+    assert merged(said) == ["R̂ is 1.5 to 12", "no grid", "5e-4 to 1.2e-3 of 10"]
+
+
+def test_names_with_digits_are_no_numbers() -> None:
+    assert merged(["x1 is 3", "x2 is 3"]) == ["x1 is 3", "x2 is 3"]
+
+
+def test_the_table_of_health_has_every_method_with_its_verdicts_medians_and_reasons(report: Path) -> None:
+    results = load_results(report)
+    _, *rows = table_of(report, "dataset", "method", "verdict")
+    cells = results[~results["method"].isin(["oracle", "gaussian"])].drop_duplicates(["dataset", "method", "settings"])
+    assert len(rows) == len(cells)
+    for dataset, name, words, why, r_hat, ess in rows:
+        part = rows_of(results, dataset.strip("`"), name)
+        runs = part.drop_duplicates("label")
+        counted = {word: f"{count}/{len(runs)}" for word, count in runs["verdict"].value_counts().items()}
+        assert words == "failed" or dict(reversed(one.split(" ")) for one in words.split(", ")) == counted
+        for text, metric in ((r_hat, "r_hat"), (ess, "ess")):
+            values = values_of(part, metric)
+            assert (text == "–") == (not values)
+            if values:
+                shown, rounding = parse(text)
+                assert shown == pytest.approx(pd.Series(values).median(), abs=rounding)
+        assert (why == "–") == (not runs["verdict_reason"].any())
+
+
+def test_the_words_that_occur_are_explained_with_the_limits_of_the_suite(
+    tmp_path: Path, params: dict[str, Any]
+) -> None:
+    text = (build(write_suite(tmp_path), params | {"metrics": {"health": {"r_hat": 1.07}}}) / "report.md").read_text(
+        "utf-8"
+    )
+    section = text.partition("## Health of the runs")[2].partition("\n|")[0]
+    assert "*unmixed*: the chains behind the long-run samples have not met (R̂ above 1.07" in section
+    assert "*stale*" not in section
+
+
+def test_curves_hold_every_moment_with_its_passes_and_seconds(report: Path) -> None:
+    curves = pd.read_csv(report / "curves.csv", keep_default_na=False, na_values={"value": [""], "seconds": [""]})
+    assert list(curves) == list(COLUMNS)
+    run = curves[(curves["dataset"] == "eight_gaussians") & (curves["method"] == "mle") & (curves["seed"] == 1)]
+    assert run["passes"].tolist() == [2000, 10_000, 20_000]
+    assert run["seconds"].tolist() == pytest.approx([0.3, 1.5, 3.0])
+    assert run["value"].is_monotonic_decreasing
+    results = load_results(report)
+    (end,) = values_of(rows_of(results, "eight_gaussians", "mle").query("seed == 1"), "kl")
+    assert run["value"].iloc[-1] == end
+
+
+def test_without_snapshots_there_is_no_figure_of_cost_but_a_table(tmp_path: Path, params: dict[str, Any]) -> None:
+    root = write_suite(tmp_path)
+    for file in root.rglob("curve.csv"):
+        file.unlink()
+    out = build(root, params)
+    assert not (out / "curves.csv").exists()
+    assert not list((out / "figures").glob("cost*"))
+    assert table_of(out, "dataset", "method", "passes")
