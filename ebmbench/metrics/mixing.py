@@ -20,6 +20,7 @@ from ebmbench.metrics.evaluation import Evaluation, Unavailable, Value
 
 Draws = NDArray[np.float64]  # (chains, draws)
 FEWEST = 8  # draws of a chain
+ROUNDING = 1e-20  # variances that are smaller are the arithmetic's noise
 
 
 def traced(e: Evaluation) -> dict[str, Draws]:
@@ -48,7 +49,7 @@ def effective(draws: Draws) -> float:
     z = normal_scores(split(draws))
     chains, n = z.shape
     within, pooled = _variances(z)
-    if not pooled > 0:
+    if not pooled > ROUNDING:
         return float(z.size)  # ranks that are all equal carry no correlation
     rho = 1 - (within - _autocovariance(z).mean(0)) / pooled
     tau = max(_summed(rho), 1 / math.log10(chains * n))
@@ -70,9 +71,9 @@ def normal_scores(draws: Draws) -> Draws:
 
 def _r_hat(z: Draws) -> float:
     within, pooled = _variances(z)
-    if within > 0:
+    if within > ROUNDING * pooled:
         return math.sqrt(pooled / within)
-    return math.inf if pooled > 0 else 1.0
+    return math.inf if pooled > ROUNDING else 1.0
 
 
 def _variances(z: Draws) -> tuple[float, float]:
