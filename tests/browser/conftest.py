@@ -50,7 +50,7 @@ def visit(browser: Browser, troubles: list[str]) -> Iterator[Visit]:
     def open_page(file: Path, width: int = 1280, scheme: str = "light") -> Page:
         size = {"width": width, "height": 800}
         page = browser.new_page(viewport=size, color_scheme=scheme, reduced_motion="reduce")
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(30_000)
         page.on("console", lambda said: troubles.append(said.text) if said.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.on("request", lambda asked: troubles.append(asked.url[:200]) if foreign(asked.url, file) else None)

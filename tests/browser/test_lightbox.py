@@ -35,8 +35,8 @@ SVG = f'<svg xmlns="http://www.w3.org/2000/svg" {SIZE}><path d="M0 0h9" stroke="
 @pytest.fixture
 def gallery(tmp_path: Path, written: Callable[[str], Path]) -> Path:
     (tmp_path / "figures").mkdir()
-    for name in ("a", "c"):
-        Image.new("L", (1200, 600), 200).save(tmp_path / "figures" / f"{name}.png")
+    Image.new("L", (1200, 600), 200).save(tmp_path / "figures/a.png")
+    Image.new("L", (600, 1500), 200).save(tmp_path / "figures/c.png")
     (tmp_path / "figures/b.svg").write_text(SVG, encoding="utf-8")
     return written(TEXT)
 
@@ -90,10 +90,22 @@ def test_the_buttons_move_and_close(gallery: Path, visit: Visit) -> None:
     assert enlarged(page) == ""
 
 
-def test_a_figure_of_a_report_is_shown_whole(report: Path, visit: Visit) -> None:
-    page = visit(report / "index.html", scheme="dark")
-    page.locator("main img").last.click()
+def test_a_tall_figure_is_shown_whole(gallery: Path, visit: Visit) -> None:
+    page = visit(gallery)
+    page.locator("main img").first.click()
+    page.keyboard.press("ArrowLeft")
+    assert enlarged(page) == "third figure"
     box = page.locator("dialog img").bounding_box()
     assert box["y"] >= 0
     assert box["y"] + box["height"] <= 800
-    assert page.locator("dialog .caption").inner_text() == page.locator("figcaption").last.inner_text()
+
+
+def test_every_figure_of_a_report_can_be_enlarged(report: Path, visit: Visit) -> None:
+    page = visit(report / "index.html", scheme="dark")
+    captions = page.eval_on_selector_all("figcaption", "all => all.map((one) => one.textContent)")
+    page.locator("main img").first.click()
+    shown = []
+    for _ in captions:
+        shown.append(page.locator("dialog .caption").text_content())
+        page.keyboard.press("ArrowRight")
+    assert shown == captions
