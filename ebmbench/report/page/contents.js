@@ -31,7 +31,6 @@
     waiting = true;
     requestAnimationFrame(() => { waiting = false; follow(); });
   }, { passive: true });
-  follow();
 
   let folded = [];
   addEventListener("beforeprint", () => {
