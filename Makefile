@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/ready
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: bench test test-slow check format clean help
+.PHONY: bench browser test test-slow check format clean help
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -20,10 +20,18 @@ $(READY): pyproject.toml constraints.txt
 bench: $(READY)  ## Run what params.yaml says, or SUITE=toy2d, and say where the report is
 	@$(BIN)/ebmbench run $(if $(SUITE),--suite $(SUITE))
 
-test: $(READY)  ## Run the tests (under 10 minutes on 2 cores)
+browser:  ## Find a browser for the tests of the report's page; as root on Debian, install one
+	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
+	if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		echo "installing Debian's chromium for the tests"; export DEBIAN_FRONTEND=noninteractive; \
+		apt-get update -qq && apt-get install -qq --yes --no-install-recommends chromium >/dev/null && exit 0; \
+	fi; \
+	echo "no browser found, tests of pages are skipped: install Chromium (Debian: apt-get install chromium)"
+
+test: $(READY) browser  ## Run the tests (under 10 minutes on 2 cores)
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --cov --cov-report=term:skip-covered
 
-test-slow: $(READY)  ## Run the long checks too
+test-slow: $(READY) browser  ## Run the long checks too
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m 'slow or not slow'
 
 check: $(READY)  ## Lint, formatting and types

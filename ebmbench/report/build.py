@@ -23,6 +23,7 @@ from ebmbench.report.figures.sweep import sweep
 from ebmbench.report.figures.unrolled import unrolled
 from ebmbench.report.frame import collect
 from ebmbench.report.groups import datasets, relevant
+from ebmbench.report.html import write_page
 from ebmbench.report.kinds import is_image, kinds
 from ebmbench.report.markdown import Images, assemble
 from ebmbench.report.provenance import provenance
@@ -32,7 +33,10 @@ from ebmbench.report.theme import themed
 
 
 def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
-    """Write the report's files and `figures/` into `out` (default `reports/<suite>/latest/`)."""
+    """Write all files of the report into `out` (default `reports/<suite>/latest/`).
+
+    `report.md` and the same as a page, `index.html`; `figures/`, `results.csv`, `curves.csv` and `params.yaml`.
+    """
     out = out or root / "reports" / str(params["benchmark"]["suite"]) / "latest"
     fresh = _empty(out.with_name(f".{out.name}.new"))
     frame = collect(root, params)
@@ -46,6 +50,7 @@ def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
     if (root / FILE).is_file():
         shutil.copyfile(root / FILE, fresh / FILE)  # what the numbers were made with, for `ebmbench compare`
     (fresh / "report.md").write_text(text, encoding="utf-8", newline="\n")
+    write_page(fresh)
     exchange(fresh, out)
     return out
 

@@ -4,6 +4,7 @@ import pandas as pd
 
 from ebmbench.report.frame import variant
 from ebmbench.report.kinds import KINDS, SAID, image_sets
+from ebmbench.report.literal import literal
 from ebmbench.report.phrases import merged, shape
 from ebmbench.report.tables import markdown_table, title
 
@@ -19,7 +20,7 @@ def failure_table(frame: pd.DataFrame) -> str:
             title(variant(one.method, one.settings)),
             _which(one.seed),
             one.status,
-            one.reason,
+            literal(one.reason),
         ]
         for one in bad.itertuples()
     ]
@@ -38,7 +39,7 @@ def missing_table(frame: pd.DataFrame) -> str:
         sets = ", ".join(f"`{name}`" for name in dict.fromkeys(part["dataset"]))
         of = f" of {SAID[str(kind)]}" if kind else ""
         (reason,) = merged(part["reason"])
-        found.setdefault((of, methods, sets, reason or "no reason given"), []).append(f"`{metric}`")
+        found.setdefault((of, methods, sets, literal(reason) or "no reason given"), []).append(f"`{metric}`")
     rows = [[", ".join(metrics) + of, *rest] for (of, *rest), metrics in found.items()]
     return markdown_table(["metrics", "methods", "datasets", "reason"], rows, left=4) if rows else ""
 

@@ -8,7 +8,8 @@ from ebmbench.report.tables import markdown_table
 
 ABOUT = (
     "The latest report of each suite, and the released ones, which are never edited again. Written by "
-    "`ebmbench report release`; `ebmbench compare reports/<suite>/<version>` says what has moved since a release."
+    "`ebmbench report release`; `ebmbench compare reports/<suite>/<version>` says what has moved since a release. "
+    "A *page* is the same report for a browser, in one file: download it, or open it in a clone."
 )
 
 
@@ -36,5 +37,11 @@ def _numbers(version: str) -> list[int]:
 
 def _links(suite: Path) -> list[str]:
     names = versions(suite)
-    links = {name: f"[{name}]({suite.name}/{name}/report.md)" for name in names}
+    links = {name: f"[{name}]({suite.name}/{name}/report.md){_page(suite / name)}" for name in names}
     return [links.pop("latest", "–"), " · ".join(links.values()) or "–"]
+
+
+def _page(report: Path) -> str:
+    """A link to the page; reports before 0.4.0 have none."""
+    there = (report / "index.html").is_file()
+    return f" ([page]({report.parent.name}/{report.name}/index.html))" if there else ""

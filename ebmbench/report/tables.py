@@ -11,6 +11,7 @@ import pandas as pd
 
 from ebmbench.report.groups import MAIN, datasets, direction, heading, is_baseline, metrics, variants
 from ebmbench.report.kinds import KINDS, is_image, of_kind, toys
+from ebmbench.report.literal import cell
 from ebmbench.report.numbers import decimals, spread
 from ebmbench.report.statistics import Summary, leaders, summarise
 from ebmbench.report.verdicts import verdict
@@ -19,7 +20,7 @@ from ebmbench.report.verdicts import verdict
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
     """A table whose first `left` columns are aligned left, the others right."""
     rule = [":---" if place < left else "---:" for place in range(len(header))]
-    lines = ["| " + " | ".join(_escape(cell) for cell in row) + " |" for row in (header, rule, *rows)]
+    lines = ["| " + " | ".join(cell(text) for text in row) + " |" for row in (header, rule, *rows)]
     return "\n".join(lines)
 
 
@@ -98,7 +99,3 @@ def _competitors(summaries: dict[str, Summary]) -> dict[str, Summary]:
     methods = {name: one for name, one in summaries.items() if not is_baseline(name)}
     truth = summaries.get("oracle")
     return methods if truth is None else {name: one.no_better_than(truth) for name, one in methods.items()}
-
-
-def _escape(text: str) -> str:
-    return " ".join(text.split("\n")).replace("|", "\\|")

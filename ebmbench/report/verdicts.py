@@ -10,6 +10,7 @@ import pandas as pd
 from ebmbench.core.params import Health
 from ebmbench.report.frame import variant
 from ebmbench.report.groups import is_baseline
+from ebmbench.report.literal import literal
 from ebmbench.report.numbers import MISSING, count, number
 from ebmbench.report.phrases import merged
 
@@ -66,7 +67,7 @@ def health_table(frame: pd.DataFrame) -> list[list[str]]:
         reasons = [text for whole in part.drop_duplicates("label")["verdict_reason"] for text in whole.split("; ")]
         numbers = [number(_median(part, "r_hat"), 2), count(_median(part, "ess"))]
         why = "; ".join(merged(filter(None, reasons)))
-        rows.append([f"`{dataset}`", variant(method, settings), verdict(part), why or MISSING, *numbers])
+        rows.append([f"`{dataset}`", variant(method, settings), verdict(part), literal(why) or MISSING, *numbers])
     return rows
 
 

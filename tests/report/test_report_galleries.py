@@ -19,7 +19,7 @@ from ebmbench.report.frame import collect
 from ebmbench.report.markdown import folded
 from ebmbench.report.results import load_results
 from ebmbench.report.theme import LARGEST
-from tests.report.conftest import Params
+from tests.report.fixtures import Params
 from tests.report.image_suite import glyphs, write_images
 
 

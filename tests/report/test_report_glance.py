@@ -10,7 +10,7 @@ import pytest
 from ebmbench.report.frame import collect
 from ebmbench.report.glance import FRACTION, PARTIAL, glance
 from ebmbench.report.results import load_results
-from tests.report.conftest import Params
+from tests.report.fixtures import Params
 from tests.report.printed import Table, parse, rows_of, table_of, values_of
 
 

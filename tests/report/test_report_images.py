@@ -17,7 +17,7 @@ from ebmbench.report.markdown import Images, assemble
 from ebmbench.report.results import load_results
 from ebmbench.report.sweep import tendencies, tendency
 from ebmbench.report.tables import best_of, main_table
-from tests.report.conftest import Params
+from tests.report.fixtures import Params
 from tests.report.image_suite import LEVELS, NOT_FINITE
 from tests.report.printed import Table, parse, rows_of, table_of, tables, values_of
 from tests.report.test_report_tables import expect

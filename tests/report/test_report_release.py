@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ebmbench.core.errors import UserError
+from ebmbench.report.index import write_index
 from ebmbench.report.provenance import lock_hash, provenance
 from ebmbench.report.release import release
 
@@ -30,6 +31,10 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def linked(suite: str, version: str) -> str:
+    return f"[{version}]({suite}/{version}/report.md) ([page]({suite}/{version}/index.html))"
+
+
 @pytest.mark.parametrize("version", ["0.1.0", "2026.11", "v1", "1.0rc1"])
 def test_a_release_is_a_copy_of_the_latest_report(project: Path, version: str) -> None:
     target = release(project, "tiny", version)
@@ -47,11 +52,16 @@ def test_the_index_lists_every_suite_and_the_newest_release_first(project: Path)
         release(project, "tiny", version)
     page = (project / "reports/README.md").read_text(encoding="utf-8")
     rows = [line for line in page.splitlines() if line.startswith("| `")]
-    released = " · ".join(f"[{version}](tiny/{version}/report.md)" for version in ("0.10.0", "0.9.0", "0.2.0"))
+    released = " · ".join(linked("tiny", version) for version in ("0.10.0", "0.9.0", "0.2.0"))
     assert rows == [
-        "| `other` | [latest](other/latest/report.md) | – |",
-        f"| `tiny` | [latest](tiny/latest/report.md) | {released} |",
+        f"| `other` | {linked('other', 'latest')} | – |",
+        f"| `tiny` | {linked('tiny', 'latest')} | {released} |",
     ]
+
+
+def test_the_index_links_no_page_that_is_not_there(project: Path) -> None:
+    (project / "reports/tiny/latest/index.html").unlink()
+    assert "[latest](tiny/latest/report.md) |" in write_index(project).read_text(encoding="utf-8")
 
 
 def test_a_release_is_never_overwritten(project: Path) -> None:

@@ -11,7 +11,7 @@ from ebmbench.report.figures.maps import panels
 from ebmbench.report.frame import collect
 from ebmbench.report.notes import notes
 from ebmbench.report.sampled import sampled
-from tests.report.conftest import Params
+from tests.report.fixtures import Params
 from tests.report.printed import table_of
 from tests.report.suite import EXACT, NO_ENERGY
 

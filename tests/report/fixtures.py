@@ -1,0 +1,81 @@
+"""Small suites on disk with every kind of misfortune in them (see `suite`, `image_suite`), and their reports."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ebmbench.core import registry
+from ebmbench.report.build import build
+from tests.report.image_suite import write_images
+from tests.report.suite import METRICS, SEEDS, write_suite
+
+Params = dict[str, Any]
+
+ENTRIES = {
+    "methods": {"mle": "Maximum likelihood", "adance": "Self-adapting NCE", "ncsn": "Score matching at many levels"},
+    "baselines": {"oracle": "Held-out data", "gaussian": "Moments only", "noisy": "Noisy images"},
+    "data": {"eight_gaussians": "Eight modes", "two_moons": "Two arcs", "digits": "Small digits"},
+    "metrics": {
+        "kl": "KL(data‖model)",
+        "fisher": "Relative Fisher divergence",
+        "off_support": "Mass off the data",
+        "fid_ratio": "FID over that of noisy images",
+    },
+}
+
+
+@pytest.fixture(autouse=True, scope="package")
+def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A registry of fixed entries, so that rewording a docstring elsewhere leaves the golden file alone."""
+    package = tmp_path_factory.mktemp("package")
+    for kind, entries in ENTRIES.items():
+        (package / kind).mkdir()
+        for name, title in entries.items():
+            text = f'"""{title}."""\nPAPER = "Author of {name}, Journal"\nYEAR = 2001\n'
+            (package / kind / f"{name}.py").write_text(text, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "PACKAGE", package)
+        registry.entries.cache_clear()
+        yield
+    registry.entries.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def params() -> dict[str, Any]:
+    """`params.yaml` of the suite."""
+    benchmark = {
+        "suite": "tiny",
+        "seeds": list(SEEDS),
+        "datasets": ["eight_gaussians", "two_moons"],
+        "methods": ["mle", "adance", "ncsn"],
+        "metrics": list(METRICS),
+    }
+    return {"benchmark": benchmark, "methods": {"mle": {}, "adance": {"interval": [5, 10]}, "ncsn": {}}}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A project folder with the runs of the suite, of one's own to spoil."""
+    return write_suite(tmp_path / "project")
+
+
+@pytest.fixture(scope="package")
+def report(tmp_path_factory: pytest.TempPathFactory, params: dict[str, Any]) -> Path:
+    """The report of the suite, to read."""
+    return build(write_suite(tmp_path_factory.mktemp("project")), params)
+
+
+@pytest.fixture(scope="session")
+def image_params() -> dict[str, Any]:
+    """`params.yaml` of the suite of images."""
+    methods = ["mle", "cd", "nce", "adance", "ssm", "ncsn"]
+    benchmark = {"suite": "pictures", "seeds": list(SEEDS), "datasets": ["digits"], "methods": methods}
+    return {"benchmark": benchmark}
+
+
+@pytest.fixture(scope="package")
+def image_report(tmp_path_factory: pytest.TempPathFactory, image_params: dict[str, Any]) -> Path:
+    """The report of the suite of images, to read; its project is four folders above."""
+    return build(write_images(tmp_path_factory.mktemp("images")), image_params)

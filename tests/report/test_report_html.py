@@ -1,0 +1,141 @@
+"""The page without a browser: what it holds, what it never holds, and that it is the Markdown's own text."""
+
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from ebmbench.report.body import anchor, render
+from ebmbench.report.html import page, write_page
+
+OVERHEAD = 40_000  # bytes of style, scripts and frame
+
+
+class Reader(HTMLParser):
+    """Tags with their attributes, and the text between them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def body_of(text: str, folder: Path) -> Reader:
+    return Reader(render(text, folder)[0])
+
+
+def page_of(report: Path) -> str:
+    return (report / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("of", ["report", "image_report"])
+def test_the_page_names_nothing_that_a_browser_would_fetch(of: str, request: pytest.FixtureRequest) -> None:
+    tags = Reader(page_of(request.getfixturevalue(of))).tags
+    sources = [str(attributes["src"]) for _, attributes in tags if "src" in attributes]
+    assert sources
+    assert all(source.startswith(("data:image/png;base64,", "data:image/svg+xml,")) for source in sources)
+    links = {str(attributes["href"]) for tag, attributes in tags if tag == "link"}
+    assert links == {"data:,"}
+    assert not [
+        tag for tag, attributes in tags if "style" in attributes or any(name[:2] == "on" for name in attributes)
+    ]
+
+
+@pytest.mark.parametrize("of", ["report", "image_report"])
+def test_the_page_holds_every_figure_and_little_else(of: str, request: pytest.FixtureRequest) -> None:
+    report = request.getfixturevalue(of)
+    text, tags = page_of(report), Reader(page_of(report)).tags
+    figures = [attributes for tag, attributes in tags if tag == "img" and attributes.get("src")]
+    assert len(figures) == len(list((report / "figures").iterdir()))
+    assert all(int(one["width"] or 0) > 100 and int(one["height"] or 0) > 50 and one["alt"] for one in figures)
+    embedded = sum(len(str(one["src"])) for one in figures)
+    assert len(page("", report)) < OVERHEAD
+    assert len(text) - embedded < OVERHEAD + 4 * (report / "report.md").stat().st_size
+
+
+def test_a_written_page_is_the_built_one(report: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(report, tmp_path / "copy")
+    assert write_page(copy).read_bytes() == (report / "index.html").read_bytes()
+
+
+def test_the_policy_allows_the_pages_own_script_and_no_other(report: Path) -> None:
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page_of(report))[1]
+    assert policy.startswith("default-src 'none'; img-src data:; style-src 'sha256-")
+    assert "unsafe" not in policy
+    assert "http" not in policy
+
+
+@pytest.mark.parametrize("path", ["https://example.org/a.png", "../a.png", "figures/none.png", "report.md", "/a.svg"])
+def test_an_image_that_is_no_figure_of_the_report_is_its_text(path: str, tmp_path: Path) -> None:
+    folder = tmp_path / "report"
+    folder.mkdir()
+    (folder / "report.md").write_text("text")
+    (tmp_path / "a.png").write_bytes(b"not ours")
+    found = body_of(f"![what it shows]({path})\n", folder)
+    assert not [tag for tag, _ in found.tags if tag == "img"]
+    assert "what it shows" in "".join(found.words)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert(1)</script>",
+        "<details>\n<summary><b onclick=x>a</b></summary>",
+        "</details><img src=x>",
+        "a <b>word</b>",
+        "| a |\n| :--- |\n| <i>x</i> |",
+    ],
+)
+def test_html_of_others_is_text(text: str, tmp_path: Path) -> None:
+    found = body_of(text, tmp_path)
+    assert not {tag for tag, _ in found.tags} - {"p", "div", "table", "thead", "tbody", "tr", "th", "td"}
+    assert all(part in "".join(found.words) for part in re.findall(r"<[^>\n]*>", text))
+
+
+def test_a_link_never_runs_a_script(tmp_path: Path) -> None:
+    assert not [
+        tag for tag, _ in body_of("[a](javascript:alert(1)) [b](data:text/html,x)", tmp_path).tags if tag == "a"
+    ]
+
+
+def test_folds_figures_and_captions_keep_their_place(report: Path) -> None:
+    text = "![A map of it](figures/cost.svg)\n\n*`a`: said *twice* of it.*\n\n"
+    text += "<details>\n<summary>more</summary>\n\nb\n\n</details>\n"
+    names = [tag for tag, _ in body_of(text, report).tags]
+    assert names == ["figure", "img", "figcaption", "code", "em", "details", "summary", "p"]
+
+
+def test_words_in_italics_at_both_ends_are_no_caption(report: Path) -> None:
+    names = [tag for tag, _ in body_of("![A map of it](figures/cost.svg)\n\n*one* and *two*\n", report).tags]
+    assert names == ["figure", "img", "p", "em", "em"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("Failures and skipped", "failures-and-skipped"),
+        ("digits, buffer: the training chains", "digits-buffer-the-training-chains"),
+        ("Chains, unrolled", "chains-unrolled"),
+        ("two_moons – KL ↓", "two_moons--kl-"),
+    ],
+)
+def test_anchors_are_those_of_github(words: str, expected: str) -> None:
+    assert anchor(words, []) == expected
+
+
+def test_equal_headings_have_different_anchors(tmp_path: Path) -> None:
+    _, headings = render("# a\n\n## `a`\n\n## a\n", tmp_path)
+    assert [one.anchor for one in headings] == ["a", "a-1", "a-2"]
+
+
+def test_braces_in_a_report_are_its_own(tmp_path: Path) -> None:
+    assert "<p>{{script}} of $title</p>" in page("# a\n\n{{script}} of $title\n", tmp_path)
