@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ebmbench.compare.side import WORKSPACE, Side, git
+from ebmbench.compare.side import WORKSPACE, Side
+from ebmbench.report.git import git
 
 CODE = ("ebmbench", "pipelines", "dvc.yaml", "constraints.txt", "pyproject.toml")
 ABSENT = "–"

@@ -4,7 +4,6 @@ A revision is read through DVC, `DVCFileSystem`: what Git tracks and what DVC tr
 """
 
 import io
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from ruamel.yaml import YAML
 from ebmbench.core.errors import UserError
 from ebmbench.core.params import FILE
 from ebmbench.core.schema import read_yaml
+from ebmbench.report.git import git
 from ebmbench.report.results import load_results, parse_results
 
 RESULTS = "results.csv"
@@ -87,9 +87,3 @@ def _commit_of(folder: Path) -> str:
     lines = report.read_text(encoding="utf-8").splitlines() if report.is_file() else []
     words = [line.split() for line in lines if line.startswith("| commit |")]
     return words[0][3] if words and len(words[0]) == 5 else ""
-
-
-def git(root: Path, *arguments: str) -> str:
-    """What Git answers, or nothing if it refuses."""
-    answer = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False)
-    return answer.stdout.strip() if answer.returncode == 0 else ""
