@@ -41,6 +41,7 @@ def write(root: Path, budget: int, kl: list[float], fisher: list[float]) -> None
     ]
     folder = root / "reports" / "small" / "latest"
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "report.md").write_text("# Report\n", encoding="utf-8")
     write_results(typed(rows), folder / "results.csv")
     shutil.copyfile(root / "params.yaml", folder / "params.yaml")
 
