@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from ebmbench.report.frame import variant
-from ebmbench.report.statistics import verdict
+from ebmbench.report.verdicts import verdict
 
 Place = tuple[str, str]  # dataset, method with settings
 
@@ -38,9 +38,8 @@ def has_verdicts(frame: pd.DataFrame) -> bool:
 
 
 def _groups(frame: pd.DataFrame, judged: bool) -> dict[Place, pd.DataFrame]:
-    """The rows of every method, with the word for how a run ended as `status`."""
-    if judged:
-        frame = frame.assign(status=frame["verdict"].where(_told(frame["verdict"]), frame["status"]))
+    """The rows of every method; without verdicts, `verdict` counts by status."""
+    frame = frame.assign(verdict=frame["verdict"].where(_told(frame["verdict"]), frame["status"]) if judged else "")
     groups = frame.groupby(["dataset", "method", "settings"], sort=False)
     return {(str(d), variant(str(m), str(s))): rows for (d, m, s), rows in groups}
 
@@ -58,4 +57,5 @@ def _changed(before: pd.DataFrame, after: pd.DataFrame) -> str:
 
 def _words(rows: pd.DataFrame) -> dict[int, str]:
     known = rows[rows["seed"].notna()].drop_duplicates("label")
-    return {int(seed): str(word) for seed, word in zip(known["seed"], known["status"], strict=True)}
+    words = known["verdict"].where(known["verdict"] != "", known["status"])
+    return {int(seed): str(word) for seed, word in zip(known["seed"], words, strict=True)}

@@ -11,6 +11,7 @@ import pytest
 from ebmbench.core.registry import names
 from ebmbench.report.groups import COSTS
 from ebmbench.report.results import COLUMNS, INTEGERS, NUMBERS, load_results
+from ebmbench.report.verdicts import ABOUT
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
@@ -43,15 +44,16 @@ def test_the_page_lists_the_columns_of_the_table_with_their_types_in_order() -> 
 @pytest.mark.parametrize("report", REPORTS, ids=lambda file: file.parent.relative_to(ROOT / "reports").as_posix())
 def test_committed_reports_hold_no_other_words_than_the_page_allows(report: Path) -> None:
     frame = load_results(report)
-    for column in ("status", "samples", "direction"):
+    for column in ("status", "verdict", "samples", "direction"):
         assert set(frame[column]) - {""} <= documented(column), column
     assert set(frame["metric"]) - {""} <= {*names("metrics"), *COSTS}
     for column in ("suite", "dataset", "method", "status"):
         assert (frame[column] != "").all(), column
 
 
-def test_the_counts_of_cost_are_named() -> None:
+def test_the_counts_of_cost_and_the_verdicts_are_named() -> None:
     assert documented("metric") >= set(COSTS)
+    assert documented("verdict") == set(ABOUT)
 
 
 @pytest.fixture(scope="module")

@@ -27,20 +27,20 @@ OK = ["ok", "ok", "ok"]
 
 def test_a_run_that_diverged_since_is_named() -> None:
     before, after = frame(OK), frame(["ok", "ok", "diverged"])
-    assert endings(before, after) == [("d", "mle", "3/3 ok", "1 of 3 diverged", "seed 2: ok → diverged")]
+    assert endings(before, after) == [("d", "mle", "3/3 ok", "2/3 ok, 1/3 diverged", "seed 2: ok → diverged")]
     assert endings(before, before) == []
 
 
 def test_two_runs_that_change_places_are_named_though_their_number_is_the_same() -> None:
     (one,) = endings(frame(["ok", "diverged"]), frame(["diverged", "ok"]))
-    assert one.before == one.after == "1 of 2 diverged"
+    assert one.before == one.after == "1/2 ok, 1/2 diverged"
     assert one.runs == "seed 0: ok → diverged, seed 1: diverged → ok"
 
 
 def test_a_verdict_that_changed_is_told_where_the_status_did_not() -> None:
     before, after = frame(OK, ["ok", "unmixed", "ok"]), frame(OK, ["ok", "ok", "short-run-only"])
     (one,) = endings(before, after)
-    assert (one.before, one.after) == ("1 of 3 unmixed", "1 of 3 short-run-only")
+    assert (one.before, one.after) == ("2/3 ok, 1/3 unmixed", "2/3 ok, 1/3 short-run-only")
     assert one.runs == "seed 1: unmixed → ok, seed 2: ok → short-run-only"
     assert endings(after, after) == []
 
@@ -51,7 +51,7 @@ def test_a_report_without_verdicts_is_compared_by_status_alone(old: pd.DataFrame
     assert not has_verdicts(old)
     assert endings(old, new) == endings(new, old) == []
     (one,) = endings(old, frame(["ok", "ok", "diverged"], ["ok", "unmixed", "diverged"]))
-    assert one.after == "1 of 3 diverged"
+    assert one.after == "2/3 ok, 1/3 diverged"
 
 
 def test_a_run_without_a_verdict_of_its_own_keeps_its_status() -> None:
