@@ -1,4 +1,5 @@
-"""What a person sees of a run in Prefect: how far it is, a table of the stages, and the report itself.
+"""What a person sees of a run in Prefect: how far it is, a table of the stages, the report itself, and what
+moved since the last release.
 
 All of it is a courtesy: when Prefect's server no longer answers, the stages go on and nothing more is sent.
 """
@@ -39,12 +40,17 @@ class Artifacts:
             self._send(lambda: update_progress_artifact(artifact, percent))
 
     def publish(self, root: Path, result: Result) -> None:
-        """The table of all stages that were to do, and the report if there is one."""
+        """The table of all stages that were to do, and the pages that this run wrote."""
         rows = [_row(stage, result.stages.get(stage.name, Outcome(STOPPED))) for stage in self.plan.todo]
         self._send(lambda: create_table_artifact(rows, key="benchmark-stages", description=result.message))
-        if result.report and (root / result.report).stat().st_size <= _LONGEST_REPORT:
-            text = (root / result.report).read_text(encoding="utf-8")
-            self._send(lambda: create_markdown_artifact(text, key="benchmark-report"))
+        self._page(root, result.report, "benchmark-report", None)
+        self._page(root, result.comparison, "benchmark-comparison", result.since)
+
+    def _page(self, root: Path, path: str | None, key: str, description: str | None) -> None:
+        """A Markdown page of this run, if there is one and it is not too long."""
+        if path and (root / path).stat().st_size <= _LONGEST_REPORT:
+            text = (root / path).read_text(encoding="utf-8")
+            self._send(lambda: create_markdown_artifact(text, key=key, description=description))
 
     def _start(self) -> None:
         made = create_progress_artifact(0.0, key="benchmark-progress", description="stages that have settled")

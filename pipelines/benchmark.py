@@ -85,9 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return EXIT_USER_ERROR
-    print(result.message)
-    if result.report:
-        print(f"report: {result.report}")
+    print(result.told)
     return result.exit_code
 
 

@@ -16,6 +16,7 @@ from prefect.client.schemas.objects import State
 from prefect.states import Cancelled, Completed, Failed
 
 from pipelines.artifacts import Artifacts
+from pipelines.comparison import attach
 from pipelines.cores import jobs_or_cores
 from pipelines.lock import only_flow
 from pipelines.outcome import EXIT_STOPPED, STOPPED, Outcome, Result, conclude, write_result
@@ -38,7 +39,7 @@ def benchmark(root: str = ".", jobs: int | None = None, keep_going: bool = True)
             stack.enter_context(only_flow(folder))
             plan = read_plan(folder)
         artifacts = Artifacts(plan)
-        result = _carry_out(folder, artifacts, jobs_or_cores(jobs), keep_going)
+        result = attach(folder, _carry_out(folder, artifacts, jobs_or_cores(jobs), keep_going))
         write_result(folder, result)
         artifacts.publish(folder, result)
     return _flow_state(result)

@@ -33,12 +33,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Result:
-    """A run of the benchmark as a whole."""
+    """A run of the benchmark as a whole; `since` is one line about what moved, `comparison` the page about it."""
 
     stages: Mapping[str, Outcome] = field(default_factory=dict)
     seconds: float = 0.0
     report: str | None = None
     exit_code: int = 0
+    since: str | None = None
+    comparison: str | None = None
 
     @property
     def failed(self) -> dict[str, Outcome]:
@@ -55,6 +57,12 @@ class Result:
         lines = [f"{self._counts()} in {self.seconds:.0f} s"]
         lines += [_failure(name, bad) for name, bad in self.failed.items()]
         return "\n".join(lines)
+
+    @property
+    def told(self) -> str:
+        """The message, where the report is, and what moved since the last release."""
+        report = f"report: {self.report}" if self.report else None
+        return "\n".join(line for line in (self.message, report, self.since) if line)
 
     def _counts(self) -> str:
         kinds = [outcome.kind for outcome in self.stages.values()]

@@ -12,10 +12,14 @@ LOGS = FOLDER / "logs"
 OUTCOMES = FOLDER / "outcomes.json"
 
 
+def suite_of(root: Path) -> str:
+    """The suite that `params.yaml` names."""
+    return str(at(read_mapping(root / "params.yaml"), "benchmark.suite"))
+
+
 def report_of(root: Path) -> str | None:
     """Where the suite's report is, if it has been written."""
-    suite = at(read_mapping(root / "params.yaml"), "benchmark.suite")
-    report = Path("reports", str(suite), "latest", "report.md")
+    report = Path("reports", suite_of(root), "latest", "report.md")
     return report.as_posix() if (root / report).exists() else None
 
 

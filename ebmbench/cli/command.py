@@ -1,7 +1,8 @@
 """One way to add a subcommand: name, what it does, an example."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,3 +32,12 @@ def project() -> Path:
             f"params.yaml: not found in {root}; run ebmbench in the project's root, or `ebmbench suite use quick` there"
         )
     return root
+
+
+@contextmanager
+def told(file: Path) -> Iterator[None]:
+    """A file that the user named and that cannot be written is the user's to mend."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{file}: cannot be written: {error.strerror or error}") from error

@@ -4,7 +4,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from ebmbench.cli.command import add_command, project
+from ebmbench.cli.command import add_command, project, told
+from ebmbench.core.files import write_text
 
 
 def add(commands: Any) -> None:
@@ -17,7 +18,9 @@ def add(commands: Any) -> None:
     command.add_argument(
         "after", metavar="B", nargs="?", default="workspace", help="the later one (default: workspace)"
     )
-    command.add_argument("--suite", help="whose reports to compare (default: that of params.yaml on each side)")
+    command.add_argument(
+        "--suite", help="whose reports to compare (default: that of a report's folder, else of params.yaml in B)"
+    )
     command.add_argument("--output", type=Path, metavar="FILE", help="write there and not to the screen")
 
 
@@ -25,14 +28,14 @@ def act(arguments: argparse.Namespace) -> int:
     """Read both sides, write the text."""
     root = project()
     from ebmbench.compare.markdown import compare
-    from ebmbench.compare.side import open_side
+    from ebmbench.compare.side import open_sides
 
-    before, after = (open_side(root, name, arguments.suite) for name in (arguments.before, arguments.after))
+    before, after = open_sides(root, arguments.before, arguments.after, arguments.suite)
     text = compare(root, before, after)
     if arguments.output is None:
         print(text, end="")
     else:
-        arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        arguments.output.write_text(text, encoding="utf-8", newline="\n")
+        with told(arguments.output):
+            write_text(arguments.output, text)
         print(arguments.output)
     return 0

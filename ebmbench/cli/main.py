@@ -18,6 +18,7 @@ examples:
   ebmbench train two_moons dsm        one cell, by hand
   ebmbench tune                       search for the methods' defaults, equally
   ebmbench report release 0.1.0       keep the current report for good
+  ebmbench report export r.parquet    its numbers for other programs, .csv and .json too
   ebmbench compare HEAD~1             which numbers moved since, and what else changed
 
 exit codes: 0 done, 1 something failed, 2 the request or params.yaml is wrong, 130 stopped by Ctrl-C

@@ -31,9 +31,7 @@ def act(arguments: argparse.Namespace) -> int:
     from pipelines.benchmark import run
 
     result = run(root, jobs=arguments.jobs, keep_going=not arguments.fail_fast)
-    print(result.message)
-    if result.report:
-        print(f"report: {result.report}")
+    print(result.told)
     return result.exit_code
 
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ebmbench.compare.side import WORKSPACE, Side, git
+from ebmbench.compare.side import WORKSPACE, Side
+from ebmbench.report.git import git
 
 CODE = ("ebmbench", "pipelines", "dvc.yaml", "constraints.txt", "pyproject.toml")
 ABSENT = "–"
@@ -32,15 +33,24 @@ def flat(values: dict[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
 def code(root: Path, before: Side, after: Side) -> list[tuple[str, int, int]] | None:
     """File, lines added and removed, of the code that makes numbers; None if a commit is not known.
 
-    The workspace has no commit: it is what the files are now.
+    The workspace has no commit: it is what the files are now, those that Git does not know yet too.
     """
-    if not before.commit or not (after.commit or after.name == WORKSPACE):
+    commits = [side.commit for side in (before, after) if side.name != WORKSPACE]
+    if not all(commit and git(root, "cat-file", "-t", commit) == "commit" for commit in commits):
         return None
-    sides = [side.commit for side in (before, after) if side.commit]
-    if not all(git(root, "cat-file", "-t", commit) == "commit" for commit in sides):
-        return None
-    lines = git(root, "diff", "--numstat", *sides, "--", *CODE).splitlines()
-    return [(file, _count(added), _count(removed)) for added, removed, file in (line.split("\t") for line in lines)]
+    if not commits:
+        return []
+    now, back = WORKSPACE in (before.name, after.name), ["-R"] if before.name == WORKSPACE else []
+    lines = git(root, "diff", "--numstat", "--relative", *back, *commits, "--", *CODE).splitlines()
+    found = [(file, _count(added), _count(removed)) for added, removed, file in (line.split("\t") for line in lines)]
+    return found + (_unknown(root, bool(back)) if now else [])
+
+
+def _unknown(root: Path, back: bool) -> list[tuple[str, int, int]]:
+    """Files of the workspace that Git does not know yet: added, or removed if the workspace is the earlier side."""
+    files = git(root, "ls-files", "--others", "--exclude-standard", "--", *CODE).splitlines()
+    sizes = {file: (root / file).read_bytes().count(b"\n") for file in files}
+    return [(file, 0, size) if back else (file, size, 0) for file, size in sizes.items()]
 
 
 def runs(before: Side, after: Side) -> tuple[int, int]:

@@ -15,7 +15,7 @@ import pandas as pd
 from ebmbench.report.frame import variant
 from ebmbench.report.groups import COSTS
 from ebmbench.report.numbers import ROUNDING
-from ebmbench.report.statistics import LEVEL, Summary, half_width, paired, summarise, verdict
+from ebmbench.report.statistics import LEVEL, Summary, half_width, paired, summarise
 
 SAME = 1e-9  # relative: what is smaller is the arithmetic's noise, as is what is absolutely below `ROUNDING`
 
@@ -31,6 +31,7 @@ class Change(StrEnum):
     WORSE = "worse"
     MOVED = "moved"
     ALONE = "one seed"
+    APART = "no common seed"
     NEW = "new"
     GONE = "gone"
 
@@ -72,11 +73,14 @@ def summaries(frame: pd.DataFrame) -> Iterator[tuple[Key, Summary]]:
 
 def change(before: Summary | None, after: Summary | None) -> Change:
     """The word for what became of a number."""
-    if before is None or after is None or not before.values.keys() & after.values.keys():
+    if before is None or after is None:
         return Change.GONE if after is None else Change.NEW
-    differences = paired(after, before)
-    if all(_same(before.values[seed], after.values[seed]) for seed in before.values.keys() & after.values.keys()):
+    common = before.values.keys() & after.values.keys()
+    if not common:
+        return Change.APART
+    if all(_same(before.values[seed], after.values[seed]) for seed in common):
         return Change.EQUAL
+    differences = paired(after, before)
     half = half_width(differences.tolist())
     if half is None:
         return Change.ALONE
@@ -92,17 +96,6 @@ def by_chance(found: list[Move]) -> float:
     """How many numbers that changed at all would leave their interval by chance alone."""
     tested = (Change.WITHIN, Change.BETTER, Change.WORSE, Change.MOVED)
     return (1 - LEVEL) * sum(move.change in tested for move in found)
-
-
-def endings(before: pd.DataFrame, after: pd.DataFrame) -> list[tuple[str, str, str, str]]:
-    """Dataset, method, and how its runs ended before and after, where that changed and both sides have it."""
-    old, new = _endings(before), _endings(after)
-    return [(*key, old[key], new[key]) for key in new if key in old and old[key] != new[key]]
-
-
-def _endings(frame: pd.DataFrame) -> dict[tuple[str, str], str]:
-    groups = frame.groupby(["dataset", "method", "settings"], sort=False)
-    return {(str(d), variant(str(m), str(s))): verdict(rows) for (d, m, s), rows in groups}
 
 
 def _same(one: float, other: float) -> bool:

@@ -1,21 +1,21 @@
 """One side of a comparison: a report's numbers and parameters, from a folder or from a Git revision.
 
-A revision is read through DVC, `DVCFileSystem`: what Git tracks and what DVC tracks, and nothing is checked out.
+Both sides are of one suite: the one that is told, else that of a report's folder, else that of `params.yaml` on the
+later side. A report's own `params.yaml` is what its numbers were made with; reports before 0.3.0 keep none, and then
+the project's is taken if it is of that suite.
 """
 
-import io
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from ruamel.yaml import YAML
 
-from ebmbench.core.errors import UserError
+from ebmbench.core.errors import UserError, nearest
 from ebmbench.core.params import FILE
 from ebmbench.core.schema import read_yaml
-from ebmbench.report.results import load_results, parse_results
+from ebmbench.report.git import git
+from ebmbench.report.results import load_results
 
 RESULTS = "results.csv"
 WORKSPACE = "workspace"
@@ -33,52 +33,94 @@ class Side:
     @property
     def suite(self) -> str:
         """The suite of its rows."""
-        return str(self.frame["suite"].iloc[0]) if len(self.frame) else ""
+        return str(self.frame["suite"].iloc[0])
+
+
+def open_sides(root: Path, before: str, after: str, suite: str | None) -> tuple[Side, Side]:
+    """Both sides, the earlier one first; a folder knows its suite and is asked before a revision."""
+    first, second = (before, after) if is_report(root / before) else (after, before)
+    one = open_side(root, first, suite)
+    sides = {first: one, second: open_side(root, second, suite or one.suite)}
+    for name, side in sides.items():
+        if side.suite != (suite or one.suite):
+            asked = f"'{suite}', by --suite" if suite else f"'{one.suite}', as {first} has"
+            raise UserError(f"{name}: found suite '{side.suite}', allowed: {asked}")
+    return sides[before], sides[after]
 
 
 def open_side(root: Path, name: str, suite: str | None) -> Side:
-    """`workspace`, a report's folder (or its `results.csv`), or a Git revision."""
+    """`workspace`, a report's folder (or its results as a file), or a Git revision."""
     if name == WORKSPACE:
-        return _workspace(root, suite)
-    path = Path(name)
-    if path.exists():
-        return _folder(path)
-    commit = git(root, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
-    if not commit:
-        raise UserError(f"{name}: found neither a folder with {RESULTS} nor a Git revision of that name")
-    return _revision(root, name, commit, suite)
+        side = _workspace(root, suite)
+    elif is_report(root / name):
+        side = _folder(root, name)
+    else:
+        side = _revision(root, name, suite)
+    if side.frame.empty:
+        raise UserError(f"{name}: found a report without any row, so there is nothing to compare")
+    return side
+
+
+def is_report(path: Path) -> bool:
+    """A folder with results in it, or a file that should be such results."""
+    return path.is_file() or (path / RESULTS).is_file()
+
+
+def no_report(suite: str, others: list[str]) -> str:
+    """The line for a suite without a report, with those that have one."""
+    there = nearest(suite, others) if others else "and none of any other suite"
+    return f"found no reports/{suite}/latest/{RESULTS}, {there}"
+
+
+def own_suite(params: dict[str, Any], where: str) -> str:
+    """The suite that a `params.yaml` names."""
+    benchmark = params.get("benchmark")
+    if not isinstance(benchmark, dict) or "suite" not in benchmark:
+        raise UserError(f"{where}: benchmark.suite: found nothing, allowed: the name of a suite")
+    return str(benchmark["suite"])
 
 
 def _workspace(root: Path, suite: str | None) -> Side:
     params = read_yaml(root / FILE)
-    own = str(params["benchmark"]["suite"])
-    frame = load_results(root / "reports" / (suite or own) / "latest")
-    return Side(WORKSPACE, frame, params if suite in (None, own) else None, "")
+    own = own_suite(params, FILE)
+    folder = root / "reports" / (suite or own) / "latest"
+    if not is_report(folder):
+        there = [found.parents[1].name for found in root.glob(f"reports/*/latest/{RESULTS}")]
+        raise UserError(f"{WORKSPACE}: {no_report(suite or own, there)}")
+    return Side(WORKSPACE, load_results(folder), _kept(folder) or (params if suite in (None, own) else None), "")
 
 
-def _folder(path: Path) -> Side:
+def _folder(root: Path, name: str) -> Side:
+    path = root / name
     folder = path if path.is_dir() else path.parent
-    frame = load_results(path)
-    kept = folder / FILE
-    return Side(folder.as_posix(), frame, read_yaml(kept) if kept.is_file() else None, _commit_of(folder))
+    return Side(Path(name).as_posix(), load_results(path), _kept(folder), _commit_of(folder))
 
 
-def _revision(root: Path, name: str, commit: str, suite: str | None) -> Side:
-    from dvc.api import DVCFileSystem
+def _revision(root: Path, name: str, suite: str | None) -> Side:
+    from ebmbench.compare.revision import Revision
 
-    files = DVCFileSystem(str(root), rev=commit)
-    params = YAML(typ="safe").load(_read(files, FILE, name))
-    own = str(params["benchmark"]["suite"])
-    rows = _read(files, f"reports/{suite or own}/latest/{RESULTS}", name)
-    return Side(name, parse_results(io.StringIO(rows)), params if suite in (None, own) else None, commit)
+    commit = git(root, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}") if name else ""
+    if not commit:
+        what = f"a folder with {RESULTS} nor a Git revision of that name"
+        raise UserError(f"'{name}': found neither {what}{_why(root, name)}")
+    revision = Revision(root, name, commit)
+    suite = suite or own_suite(revision.params(FILE) or {}, f"{name}: {FILE}")
+    return Side(name, revision.results(suite), revision.params_of(suite), commit)
 
 
-def _read(files: Any, path: str, revision: str) -> str:
-    try:
-        text: str = files.read_text(path, encoding="utf-8")
-    except FileNotFoundError as error:
-        raise UserError(f"{revision}: found no {path} in that revision") from error
-    return text
+def _why(root: Path, name: str) -> str:
+    """What a person may have meant."""
+    reports = sorted(found.parent.name for found in (root / name).glob(f"*/{RESULTS}")) if name else []
+    if reports:
+        return f"; reports in it: {', '.join(reports)}"
+    if not git(root, "rev-parse", "--git-dir"):
+        return "; this folder is in no Git repository"
+    shallow = git(root, "rev-parse", "--is-shallow-repository") == "true"
+    return "; this clone is shallow, `git fetch --unshallow` brings the older commits" if shallow else ""
+
+
+def _kept(folder: Path) -> dict[str, Any] | None:
+    return read_yaml(folder / FILE) if (folder / FILE).is_file() else None
 
 
 def _commit_of(folder: Path) -> str:
@@ -87,9 +129,3 @@ def _commit_of(folder: Path) -> str:
     lines = report.read_text(encoding="utf-8").splitlines() if report.is_file() else []
     words = [line.split() for line in lines if line.startswith("| commit |")]
     return words[0][3] if words and len(words[0]) == 5 else ""
-
-
-def git(root: Path, *arguments: str) -> str:
-    """What Git answers, or nothing if it refuses."""
-    answer = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False)
-    return answer.stdout.strip() if answer.returncode == 0 else ""

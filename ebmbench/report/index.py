@@ -11,6 +11,7 @@ ABOUT = (
     "`ebmbench report release`; `ebmbench compare reports/<suite>/<version>` says what has moved since a release. "
     "A *page* is the same report for a browser, in one file: download it, or open it in a clone."
 )
+ORDER = ("a", "b", "rc", "", "post")
 
 
 def write_index(root: Path) -> Path:
@@ -27,12 +28,24 @@ def write_index(root: Path) -> Path:
 def versions(suite: Path) -> list[str]:
     """The folders of a suite that hold a report, `latest` first, then by number from the newest."""
     found = [file.parent.name for file in suite.glob("*/report.md")]
-    released = sorted((name for name in found if name != "latest"), key=_numbers, reverse=True)
-    return ["latest"] * ("latest" in found) + released
+    return ["latest"] * ("latest" in found) + released(suite)
 
 
-def _numbers(version: str) -> list[int]:
-    return [int(part) for part in re.findall(r"\d+", version)]
+def released(suite: Path) -> list[str]:
+    """The released versions of a suite, from the newest."""
+    found = [file.parent.name for file in suite.glob("[!.]*/report.md") if file.parent.name != "latest"]
+    return sorted(found, key=_age, reverse=True)
+
+
+def _age(version: str) -> tuple[list[int], int, list[int]]:
+    """Its numbers, then where it stands to the release of these: 1.0a1 < 1.0b1 < 1.0rc1 < 1.0 < 1.0.post1."""
+    stage = re.search(r"(a|b|rc|post)\d+$", version)
+    numbers, rest = (version[: stage.start()], stage[0]) if stage else (version, "")
+    return _numbers(numbers), ORDER.index(stage[1] if stage else ""), _numbers(rest)
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", text)]
 
 
 def _links(suite: Path) -> list[str]:

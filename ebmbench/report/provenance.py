@@ -10,11 +10,11 @@ import hashlib
 import json
 import os
 import platform
-import subprocess
 from importlib import metadata
 from pathlib import Path
 
 from ebmbench.core.schema import read_yaml
+from ebmbench.report.git import git
 
 PACKAGES = ("torch", "numpy", "pandas", "dvc", "prefect")
 UNKNOWN = "unknown"
@@ -23,7 +23,7 @@ PROVED = (":(exclude)dvc.lock", ":(exclude)params.yaml")
 
 def provenance(root: Path, suite: str) -> dict[str, str]:
     """Facts in the order of the report."""
-    commit = _git(root, "rev-parse", "HEAD")
+    commit = git(root, "rev-parse", "HEAD")
     return {
         "commit": _commit(root, commit),
         "dvc.lock without `report`": lock_hash(root / "dvc.lock"),
@@ -49,7 +49,7 @@ def lock_hash(file: Path) -> str:
 def _commit(root: Path, commit: str) -> str:
     if not commit:
         return "none (not a Git checkout)"
-    changed = _git(root, "status", "--porcelain", "--", ".", ":(exclude)reports", *PROVED)
+    changed = git(root, "status", "--porcelain", "--", ".", ":(exclude)reports", *PROVED)
     return f"{commit} (with uncommitted changes)" if changed else commit
 
 
@@ -58,17 +58,8 @@ def _params(root: Path) -> str:
     file = root / "params.yaml"
     if not file.is_file():
         return UNKNOWN
-    own = " (not the commit's own)" if _git(root, "status", "--porcelain", "--", "params.yaml") else ""
+    own = " (not the commit's own)" if git(root, "status", "--porcelain", "--", "params.yaml") else ""
     return _sha256(file.read_bytes()) + own
-
-
-def _git(root: Path, *arguments: str) -> str:
-    """What Git answers, or nothing where there is no Git or no repository."""
-    try:
-        answer = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False)
-    except OSError:
-        return ""
-    return answer.stdout.strip() if answer.returncode == 0 else ""
 
 
 def _version(package: str) -> str:

@@ -12,9 +12,11 @@ from pathlib import Path
 import pandas as pd
 
 from ebmbench.core.errors import UserError
+from ebmbench.core.files import replacing
 from ebmbench.core.schema import read_yaml
+from ebmbench.report import formats
+from ebmbench.report.formats import Row as Row
 
-Row = dict[str, str]
 COLUMNS = {
     "suite": "the suite the run belongs to",
     "dataset": "name of the dataset",
@@ -42,24 +44,33 @@ COLUMNS = {
 }
 INTEGERS = ("seed", "n", "steps")
 NUMBERS = ("value", "error", "seconds_train", "seconds_sample", "seconds_evaluate", "peak_memory_mb")
+NEEDED = ("suite", "dataset", "method", "status", "metric", "value")  # what the very first report had, and any must
+FAULTS = (ValueError, OverflowError, csv.Error)
 TIMINGS = ("seconds_train", "seconds_sample", "seconds_evaluate", "peak_memory_mb")
 
 
 def load_results(path: Path | str | None = None) -> pd.DataFrame:
     """The results as a typed frame: text as `str`, counts as `Int64`, values as `float64`; see `COLUMNS`.
 
-    Without a path: the latest report of the suite that `params.yaml` in the current folder names.
+    `path` is a report's folder or a file: its `results.csv`, or what `ebmbench report export` wrote. Without a path:
+    the latest report of the suite that `params.yaml` in the current folder names.
     """
     file = Path(path) if path is not None else _latest(Path())
     file = file / "results.csv" if file.is_dir() else file
     if not file.is_file():
         raise UserError(f"{file}: not found; `ebmbench run` writes it")
-    return typed(read_rows(file))
+    try:
+        return _checked(READERS.get(file.suffix, read_rows)(file))
+    except (*FAULTS, OSError) as error:
+        raise UserError(f"{file}: {_line(error)}") from error
 
 
-def parse_results(lines: Iterable[str]) -> pd.DataFrame:
-    """The same frame from the lines of a `results.csv` that is no file here."""
-    return typed(list(csv.DictReader(lines)))
+def parse_results(lines: Iterable[str], name: str) -> pd.DataFrame:
+    """The same frame from the lines of a `results.csv` that is no file here; `name` is for errors."""
+    try:
+        return _checked(list(csv.DictReader(lines)))
+    except FAULTS as error:
+        raise UserError(f"{name}: {_line(error)}") from error
 
 
 def read_rows(file: Path) -> list[Row]:
@@ -74,17 +85,43 @@ def typed(rows: Sequence[Row]) -> pd.DataFrame:
 
 
 def write_results(frame: pd.DataFrame, file: Path) -> None:
-    """Write with all digits (the shortest text that reads back as the same number)."""
-    frame.to_csv(file, index=False, lineterminator="\n", encoding="utf-8")
+    """Write as the name says: `.csv`, `.json` or `.parquet`."""
+    if file.suffix not in WRITERS:
+        raise UserError(f"{file.name}: found '{file.suffix}', allowed: a name that ends in {', '.join(WRITERS)}")
+    with replacing(file) as temporary:
+        WRITERS[file.suffix](frame, temporary)
+
+
+READERS = {".csv": read_rows, ".json": formats.read_json, ".parquet": formats.read_parquet}
+WRITERS = {".csv": formats.write_csv, ".json": formats.write_json, ".parquet": formats.write_parquet}
+
+
+def _checked(rows: Sequence[Row]) -> pd.DataFrame:
+    """Refuse what is no table of results, before its missing columns pass for those of an old report."""
+    if rows and (lacking := [name for name in NEEDED if name not in rows[0]]):
+        raise ValueError(f"found no column {', '.join(lacking)}, allowed: the results of a report")
+    return typed(rows)
 
 
 def _column(name: str, texts: list[str]) -> pd.Series:
     # Python's own float() gives back the very number that was written; pandas' fast parser may not.
-    if name in INTEGERS:
-        return pd.Series([int(float(text)) if text else pd.NA for text in texts], dtype="Int64")
+    if name not in (*INTEGERS, *NUMBERS):
+        return pd.Series(texts, dtype="str")
+    numbers = [_number(name, text) for text in texts]
     if name in NUMBERS:
-        return pd.Series([float(text or "nan") for text in texts], dtype="float64")
-    return pd.Series(texts, dtype="str")
+        return pd.Series(numbers, dtype="float64")
+    return pd.Series([int(one) if one == one else pd.NA for one in numbers], dtype="Int64")
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text or "nan")
+    except ValueError as error:
+        raise ValueError(f"{name}: found {text!r}, allowed: a number or nothing") from error
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 def _latest(root: Path) -> Path:

@@ -73,7 +73,9 @@ def test_pipelines_hold_no_maths() -> None:
         names = imports(file)
         assert not [name for name in names if re.match(r"(torch|numpy|scipy|pandas)\b", name)], file
         used = {".".join(name.split(".")[:2]) for name in names if name.startswith("ebmbench")}
-        assert used <= {"ebmbench.core"}, file
+        # One step of the flow is a function of the package: what moved since the last release.
+        allowed = {"ebmbench.core", "ebmbench.compare"} if file.name == "comparison.py" else {"ebmbench.core"}
+        assert used <= allowed, file
 
 
 def test_no_pickle_is_ever_loaded() -> None:

@@ -1,69 +1,10 @@
 """`ebmbench compare` in a real repository: two commits with a deliberate change, read through DVC."""
 
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from ebmbench.report.results import typed, write_results
-
-PROJECT = Path(__file__).parents[2]
-PARAMS = """\
-benchmark:
-  suite: small
-training: {{budget: {budget}}}
-methods:
-  dsm: {{sigma: 0.1}}
-"""
-
-
-def git(root: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
-    command = ["git", *identity, *arguments]
-    return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout.strip()
-
-
-def write(root: Path, budget: int, kl: list[float], fisher: list[float]) -> None:
-    """The files of one state: parameters, code and report."""
-    (root / "params.yaml").write_text(PARAMS.format(budget=budget), encoding="utf-8")
-    (root / "ebmbench").mkdir(exist_ok=True)
-    (root / "ebmbench" / "dsm.py").write_text(f"BUDGET = {budget}\n", encoding="utf-8")
-    place = {"suite": "small", "dataset": "two_moons", "method": "dsm", "status": "ok", "direction": "lower"}
-    values = [(metric, seed, one) for metric, ones in (("kl", kl), ("fisher", fisher)) for seed, one in enumerate(ones)]
-    place |= {"digest": str(budget)}
-    rows = [
-        place | {"seed": str(seed), "label": f"seed={seed}", "metric": metric, "value": repr(one)}
-        for metric, seed, one in values
-    ]
-    folder = root / "reports" / "small" / "latest"
-    folder.mkdir(parents=True, exist_ok=True)
-    write_results(typed(rows), folder / "results.csv")
-    shutil.copyfile(root / "params.yaml", folder / "params.yaml")
-
-
-@pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("repository")
-    git(root, "init", "--quiet")
-    subprocess.run([sys.executable, "-m", "dvc", "init", "--quiet"], cwd=root, check=True)
-    write(root, 100, kl=[0.10, 0.20, 0.30], fisher=[1.0, 2.0, 3.0])
-    git(root, "add", "--all")
-    git(root, "commit", "--quiet", "--message", "first")
-    git(root, "tag", "v1")
-    shutil.copytree(root / "reports" / "small" / "latest", root / "reports" / "small" / "1.0")
-    write(root, 50, kl=[0.20, 0.41, 0.61], fisher=[1.0, 2.0, 3.0])
-    git(root, "add", "--all")
-    git(root, "commit", "--quiet", "--message", "half the budget")
-    return root
-
-
-def compare(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """The command, in the repository; the program is imported first, for there is a folder of its name there."""
-    run = "import os, sys; from ebmbench.cli.main import main; os.chdir(sys.argv[1]); sys.exit(main(sys.argv[2:]))"
-    command = [sys.executable, "-c", run, str(root), "compare", *words]
-    return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+from tests.compare.conftest import compare, git
 
 
 @pytest.mark.parametrize("sides", [("v1", "HEAD"), ("HEAD~1", "workspace"), ("HEAD~1",), ("reports/small/1.0", "HEAD")])
@@ -75,6 +16,7 @@ def test_a_deliberate_change_is_told_with_its_cause(repository: Path, sides: tup
     assert "| `two_moons` | dsm | KL ↓ | 0.200 ± 0.248 | 0.407 ± 0.509 | +103.3 % |" in text
     assert "| `training.budget` | `100` | `50` |" in text
     assert "0 of 3 common runs were made from the same inputs" in text
+    assert "very same report" not in text
     known = sides[0] != "reports/small/1.0"  # a folder without a report.md names no commit
     assert ("| `ebmbench/dsm.py` | +1 | −1 |" in text) == known
 
@@ -84,6 +26,7 @@ def test_a_side_with_itself_has_nothing_to_tell(repository: Path) -> None:
     assert "**0 numbers got worse, 0 got better.** Of 2 that both sides have, 2 stayed equal" in text
     assert "## Got" not in text
     assert text.count("The same.") == 2
+    assert "Both sides hold the very same report" in text
 
 
 def test_nothing_is_checked_out_and_the_text_goes_where_it_is_told(repository: Path, tmp_path: Path) -> None:
@@ -95,16 +38,12 @@ def test_nothing_is_checked_out_and_the_text_goes_where_it_is_told(repository: P
     assert (git(repository, "status", "--porcelain"), git(repository, "rev-parse", "HEAD")) == before
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["v9"], "v9: found neither a folder with results.csv nor a Git revision of that name"),
-        (["v1", "--suite", "other"], "v1: found no reports/other/latest/results.csv in that revision"),
-        (["reports/small"], "results.csv: not found"),
-    ],
-)
-def test_what_is_not_there_is_named_in_one_line(repository: Path, words: list[str], message: str) -> None:
-    answer = compare(repository, *words)
-    assert answer.returncode == 2
-    assert message in answer.stderr
-    assert answer.stderr.count("\n") == 1
+def test_files_that_git_does_not_know_yet_are_code_too(repository: Path) -> None:
+    new = repository / "ebmbench" / "new.py"
+    new.write_text("a = 1\nb = 2\n", encoding="utf-8")
+    try:
+        assert "| `ebmbench/new.py` | +2 | −0 |" in compare(repository, "v1").stdout
+        assert "| `ebmbench/new.py` | +0 | −2 |" in compare(repository, "workspace", "v1").stdout
+        assert "new.py" not in compare(repository, "v1", "HEAD").stdout
+    finally:
+        new.unlink()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ebmbench.core.errors import UserError
-from ebmbench.report.index import write_index
+from ebmbench.report.index import released, write_index
 from ebmbench.report.provenance import lock_hash, provenance
 from ebmbench.report.release import release
 
@@ -62,6 +62,12 @@ def test_the_index_lists_every_suite_and_the_newest_release_first(project: Path)
 def test_the_index_links_no_page_that_is_not_there(project: Path) -> None:
     (project / "reports/tiny/latest/index.html").unlink()
     assert "[latest](tiny/latest/report.md) |" in write_index(project).read_text(encoding="utf-8")
+
+
+def test_the_newest_release_is_found_by_number_and_a_candidate_is_older_than_its_release(project: Path) -> None:
+    for version in ("0.9.0", "0.10.0rc1", "0.10.0", "0.10.0a2", "0.10.0.post1", "v0.2"):
+        release(project, "tiny", version)
+    assert released(project / "reports/tiny") == ["0.10.0.post1", "0.10.0", "0.10.0rc1", "0.10.0a2", "0.9.0", "v0.2"]
 
 
 def test_a_release_is_never_overwritten(project: Path) -> None:

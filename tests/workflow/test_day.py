@@ -153,6 +153,18 @@ def test_a_method_of_ones_own_is_one_file(clone: Clone) -> None:
     assert " passed" in clone.run("pytest", "-q", "-p", "no:cacheprovider", "--no-cov", contract, "-k", "flip")
 
 
+def test_that_run_was_compared_with_the_release_and_left_nothing_stale(clone: Clone) -> None:
+    since = json.loads((clone.root / "work/flow/outcomes.json").read_text(encoding="utf-8"))["since"]
+    assert since == "since 0.0.1: 0 numbers got worse, 0 got better (reports/tiny/comparison.md)"
+    page = (clone.root / "reports/tiny/comparison.md").read_text(encoding="utf-8")
+    assert page == clone.run("ebmbench", "compare", "reports/tiny/0.0.1")
+    assert "| `two_moons` | flip | – | all " in page
+    assert "| `methods.flip.weight` | `–` | `1.0` |" in page
+    assert clone.stale() == set()
+    ignored = ["git", "check-ignore", "reports/tiny/comparison.md"]
+    assert subprocess.run(ignored, cwd=clone.root, capture_output=True, check=False).returncode == 0
+
+
 def test_a_dataset_of_ones_own_is_one_entry(clone: Clone) -> None:
     code = "import numpy as np; np.save('mine.npy', np.random.default_rng(0).normal(size=(3000, 3)).astype('float32'))"
     subprocess.run(["python", "-c", code], cwd=clone.root, env=clone.environment(), check=True)

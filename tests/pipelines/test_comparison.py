@@ -1,0 +1,102 @@
+"""A run says what moved since the last release, if there is one, and never fails for it."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from ebmbench.report.results import typed, write_results
+from pipelines.comparison import attach
+from pipelines.outcome import BLOCKED, EXIT_STOPPED, FAILED, RAN, Outcome, Result, read_result, write_result
+from pipelines.server import start_server
+from tests.pipelines.test_flow import latest
+
+RAN_REPORT = Result(stages={"report": Outcome(RAN)}, report="reports/tiny/latest/report.md")
+LINE = "since 0.2.0: 1 number got worse, 0 got better (reports/tiny/comparison.md)"
+
+
+def put(root: Path, version: str, kl: list[float]) -> None:
+    """A report of one metric."""
+    place = {"suite": "tiny", "dataset": "rings", "method": "dsm", "status": "ok", "metric": "kl", "direction": "lower"}
+    rows = [place | {"seed": str(seed), "label": f"seed={seed}", "value": repr(one)} for seed, one in enumerate(kl)]
+    folder = root / "reports" / "tiny" / version
+    folder.mkdir(parents=True, exist_ok=True)
+    write_results(typed(rows), folder / "results.csv")
+    if version != "latest":
+        (folder / "report.md").write_text("# Report\n", encoding="utf-8")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "params.yaml").write_text("benchmark: {suite: tiny}\n", encoding="utf-8")
+    put(tmp_path, "0.2.0", [0.1, 0.2, 0.3])
+    put(tmp_path, "latest", [0.2, 0.41, 0.61])
+    return tmp_path
+
+
+def test_a_run_that_made_a_report_is_compared_and_the_result_keeps_it(project: Path) -> None:
+    result = attach(project, RAN_REPORT)
+    assert (result.since, result.comparison) == (LINE, "reports/tiny/comparison.md")
+    assert result.told.splitlines()[1:] == ["report: reports/tiny/latest/report.md", LINE]
+    write_result(project, result)
+    assert read_result(project) == result
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        Result(),
+        Result(stages={"report": Outcome(FAILED)}, exit_code=1),
+        Result(stages={"report": Outcome(BLOCKED)}, exit_code=1),
+        Result(stages={"report": Outcome(RAN)}, exit_code=EXIT_STOPPED),
+        Result(stages={"train@rings-dsm": Outcome(RAN)}),
+    ],
+)
+def test_a_run_without_a_report_of_its_own_is_not_compared(project: Path, result: Result) -> None:
+    assert attach(project, result) == result
+    assert not (project / "reports/tiny/comparison.md").exists()
+
+
+def test_a_comparison_that_fails_is_said_in_one_line_and_the_run_is_what_it_was(project: Path) -> None:
+    old = project / "reports/tiny/0.2.0/results.csv"
+    old.write_text("no, results\n1, 2\n", encoding="utf-8")
+    result = attach(project, RAN_REPORT)
+    assert result.exit_code == 0
+    assert result.since is not None
+    assert result.since.startswith("not compared with the last release: ")
+    assert "0.2.0/results.csv: found no column suite" in result.since
+    assert "\n" not in result.since
+    assert result.comparison is None
+
+
+def test_without_a_release_nothing_is_said(project: Path) -> None:
+    (project / "reports/tiny/0.2.0/report.md").unlink()
+    assert attach(project, RAN_REPORT) == RAN_REPORT
+
+
+@pytest.fixture
+def api(sandbox: Path) -> Iterator[str]:
+    with ExitStack() as stack:
+        yield start_server(sandbox, stack)
+
+
+@pytest.mark.slow
+def test_the_flow_prints_the_line_and_shows_the_page_in_prefect(done: Path, api: str) -> None:
+    put(done, "0.2.0", [0.1, 0.2, 0.3])
+    put(done, "latest", [0.2, 0.41, 0.61])
+    (done / "code/dsm.py").write_text("# new\n")
+    command = [sys.executable, "-m", "pipelines.benchmark", "--jobs", "2", "--root", str(done)]
+    env = {**os.environ, "PREFECT_API_URL": api}
+    first, again = (subprocess.run(command, env=env, capture_output=True, text=True, check=False) for _ in range(2))
+    assert first.returncode == 0, first.stderr
+    assert first.stdout.splitlines()[-1] == LINE
+    assert json.loads((done / "work/flow/outcomes.json").read_text())["since"] == LINE
+    (artifact,) = [one for one in latest(api, "artifacts") if one["key"] == "benchmark-comparison"]
+    assert artifact["data"] == (done / "reports/tiny/comparison.md").read_text(encoding="utf-8")
+    assert artifact["description"] == LINE
+    assert again.stdout == "nothing to do: everything is up to date\nreport: reports/tiny/latest/report.md\n"
