@@ -42,6 +42,13 @@ def test_the_readme_names_every_method_and_dataset() -> None:
     assert not [name for name in [*names("methods"), *names("data"), *names("baselines")] if f"`{name}`" not in text]
 
 
+def test_the_readme_shows_the_first_table_and_a_figure_of_the_committed_report() -> None:
+    text, latest = (ROOT / "README.md").read_text(encoding="utf-8"), ROOT / "reports" / "quick" / "latest"
+    first = re.search(r"(?m)^\|.*(?:\n\|.*)+", (latest / "report.md").read_text(encoding="utf-8"))
+    assert first[0] in text
+    assert "](reports/quick/latest/figures/" in text.partition("## ")[0]
+
+
 def test_the_protocol_explains_every_metric() -> None:
     text = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
     assert not [name for name in names("metrics") if f"`{name}`" not in text]
