@@ -18,6 +18,7 @@ from ebmbench.report.figures.densities import densities
 from ebmbench.report.figures.gallery import gallery
 from ebmbench.report.figures.health import health
 from ebmbench.report.figures.image import Image
+from ebmbench.report.figures.ranks import rank_figures
 from ebmbench.report.figures.samples import samples
 from ebmbench.report.figures.sweep import sweep
 from ebmbench.report.figures.unrolled import unrolled
@@ -63,6 +64,7 @@ def draw(root: Path, frame: pd.DataFrame, curves: pd.DataFrame, folder: Path) ->
             pictured = is_image(frame, dataset)
             (_draw_images if pictured else _draw_maps)(images, root, frame, dataset, folder)
             images.health += health(root, frame, dataset, folder)
+        images.ranks += rank_figures(frame, folder)
         images.cost += costs(frame, curves, folder)
         images.sweep += _some(sweep(frame, folder))
     return images

@@ -15,7 +15,8 @@ from ebmbench.report.groups import datasets, metrics
 from ebmbench.report.imaging import ais_table, image_tables
 from ebmbench.report.kinds import image_sets, toys
 from ebmbench.report.notes import notes
-from ebmbench.report.prose import TOGETHER, abstract, statistic
+from ebmbench.report.prose import RANKED, TOGETHER, abstract, statistic
+from ebmbench.report.ranking import ranking
 from ebmbench.report.sampled import PLANE, Sampled
 from ebmbench.report.sweep import ABOUT as SWEEP
 from ebmbench.report.sweep import sweep_table, tendencies
@@ -42,6 +43,7 @@ COST = (
 class Images:
     """The figures of a report by section."""
 
+    ranks: list[Image] = field(default_factory=list)
     densities: list[Image] = field(default_factory=list)
     samples: list[Image] = field(default_factory=list)
     health: list[Image] = field(default_factory=list)
@@ -62,8 +64,9 @@ def assemble(
         "Main table": "\n\n".join(
             filter(None, [main_table(frame) if plane else "", *image_tables(frame), ais_table(frame)])
         ),
+        "Ranks": (ranks := ranking(frame, images.ranks)),
         "Health of the runs": _health(frame, params),
-        "How to read it": _reading(frame, params, samplers),
+        "How to read it": _reading(frame, params, samplers, bool(ranks)),
         "Densities": _gallery(images.densities, NO_MAPS) if plane else "",
         "Samples": _samples(images, NO_MAPS if plane else NO_IMAGES),
         "Interval of renewal": _sweep(frame, images),
@@ -86,10 +89,16 @@ def _health(frame: pd.DataFrame, params: dict[str, Any]) -> str:
     return "\n\n".join([HEALTH, meanings(frame, params), markdown_table(header, health_table(frame), left=4)])
 
 
-def _reading(frame: pd.DataFrame, params: dict[str, Any], samplers: dict[str, Sampled]) -> str:
+def _reading(frame: pd.DataFrame, params: dict[str, Any], samplers: dict[str, Sampled], ranked: bool) -> str:
     plane = len(toys(frame)) > 0
     said = notes(method_names(frame), samplers.get(PLANE, {}), plane, bool(image_sets(frame)))
-    parts = [statistic(params), TOGETHER if plane else MISSES, explained(frame, samplers), said]
+    parts = [
+        statistic(params),
+        RANKED if ranked else "",
+        TOGETHER if plane else MISSES,
+        explained(frame, samplers),
+        said,
+    ]
     for kind, lines in (("Metrics", metric_lines(frame, metrics(frame))), ("Methods", method_lines(frame))):
         parts += [f"{kind}:\n\n" + "\n".join(lines)] if lines else []
     return "\n\n".join(filter(None, parts))

@@ -21,7 +21,22 @@ STATISTIC = (
     "where all values are positive) lies wholly on the worse side. Nobody counts as better than the oracle. A "
     "method takes part only if each of its runs gave a value, for a mean over survivors flatters whoever "
     "diverged; (4/5) says that four of five runs gave one. With few seeds the intervals are wide and ties are many: "
-    "a tie says that these runs cannot tell two methods apart, not that they are equal."
+    "a tie says that these runs cannot tell two methods apart, not that they are equal. *At a glance* has the "
+    "median in place of the mean, so that one odd run does not decide what is seen first."
+)
+RANKED = (
+    "**Ranks** sum up the datasets. Equal values share the mean of their ranks, a run that diverged or failed is "
+    "last, nobody is better than the oracle. A method's ranks are averaged over the datasets, which leaves one number "
+    "for each seed; their mean has a t interval like any other, and methods tie by the paired differences of these "
+    "numbers. The *probability of improvement* (Agarwal et al. 2021) is the share of all pairs of runs, one of each "
+    "method on the same dataset, that the first one wins, ½ for equal values. Both count whole places, and a few "
+    "seeds easily agree by chance: two equal methods come in the same order on three seeds one time in four. So the "
+    "variance of rounding to whole places (1/12 for a rank, half of it for a probability, divided by the number of "
+    "datasets) is added to that over seeds. In simulations with 3 to 10 seeds such intervals held the truth in no "
+    "situation in less than 85 % of cases, averaged over methods, and in more than 95 % on average; but a divergence "
+    "too rare to be met by these seeds is in no interval. Two equal methods were told apart in less than one case of "
+    "twenty on average, at most in one of eight. The intervals speak of new seeds on these datasets, not of other "
+    "datasets."
 )
 ONE_SEED = (
     "There is only one seed: entries are single values without an interval, no difference can be told from "

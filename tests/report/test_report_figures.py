@@ -148,7 +148,7 @@ def test_seven_methods_and_five_seeds_give_images_of_a_bearable_size(tmp_path: P
     assert all(name in images.samples[0].alt for name in SEVEN)
     assert "ncsn: seed 0, no density" in images.densities[0].alt
     sizes = {file.name: file.stat().st_size for file in (tmp_path / "figures").iterdir()}
-    assert len(sizes) == 4
+    assert len(sizes) == 5
     assert max(sizes.values()) < 300_000
 
 

@@ -1,0 +1,141 @@
+"""Mean ranks with their intervals beside the probabilities of improvement, a row for each method in both.
+
+Rows that tie with the first are shaded. In the matrix, blue is where the row is better than the column, orange where it
+is worse, and white a toss of a coin; the blue is darker than the orange, which a grey printer shows. A number is bold
+where its interval leaves out ½.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import Colormap, LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
+from matplotlib.ticker import MaxNLocator
+
+from ebmbench.report.contests import Contest, contests
+from ebmbench.report.figures.image import Image
+from ebmbench.report.numbers import number
+from ebmbench.report.ranking import PLACES
+from ebmbench.report.ranks import Estimate, improvement, mean_ranks, seed_ranks, ties
+from ebmbench.report.theme import EMPTY, INK, WIDTH, colour, marker, save
+
+FEWEST = 3  # methods; of two the table says it all
+# Inches.
+ROW, WIDEST, MATRIX, GAP, BOTTOM = 0.36, 0.62, 4.6, 0.25, 0.55
+SIZE = 9  # of the names, in points
+TILT = 40  # degrees of the names above the matrix
+WORSE, BETTER = "#E8974E", "#1F4E99"
+DARK = 0.8  # the probability from which on a number is better read in white
+BELOW = 0.27  # of a row, where the dots of seeds stand
+
+
+def rank_figures(frame: pd.DataFrame, folder: Path) -> list[Image]:
+    """A figure for each contest of three methods or more."""
+    chosen = [one for one in contests(frame) if one.decided and len(one.names) >= FEWEST]
+    return [_figure(one, folder / f"ranks{f'-{one.kind}' if one.kind else ''}.svg") for one in chosen]
+
+
+def improvement_colours() -> Colormap:
+    """From worse over white to better."""
+    return LinearSegmentedColormap.from_list("improvement", [WORSE, "white", BETTER])
+
+
+def _figure(contest: Contest, file: Path) -> Image:
+    figure, left, right = _panels(contest.names)
+    _rank_panel(left, contest)
+    _matrix(right, contest.names, improvement(contest.losses))
+    save(figure, file)
+    return Image(f"figures/{file.name}", _alt(contest), _caption(contest), contest.title)
+
+
+def _panels(names: list[str]) -> tuple[Figure, Axes, Axes]:
+    """Two panels with the same rows; names stand left of the first and tilted above the second."""
+    count, wide, slope = len(names), [_width(name) for name in names], np.radians(TILT)
+    aside, matrix = max(wide) + 0.2, min(WIDEST * count, MATRIX)
+    above = max(wide) * np.sin(slope) + 0.2
+    ends = [place * matrix / count + width * np.cos(slope) for place, width in enumerate(wide, 1)]
+    beyond = max(0.1, max(ends) - matrix)
+    height = above + ROW * count + BOTTOM
+    figure = Figure(figsize=(WIDTH, height))
+    inside = (BOTTOM / height, ROW * count / height)
+    ranks = WIDTH - aside - GAP - matrix - beyond
+    left = figure.add_axes((aside / WIDTH, inside[0], ranks / WIDTH, inside[1]))
+    right = figure.add_axes((1 - (matrix + beyond) / WIDTH, inside[0], matrix / WIDTH, inside[1]))
+    return figure, left, right
+
+
+def _width(name: str) -> float:
+    """Inches that a name takes in bold."""
+    bold = FontProperties(family="DejaVu Sans", weight="bold", size=SIZE)
+    return float(TextPath((0, 0), name, prop=bold).get_extents().x1) / 72
+
+
+def _rank_panel(axis: Axes, contest: Contest) -> None:
+    ranks, seeds, tied = mean_ranks(contest.losses), seed_ranks(contest.losses), ties(contest.losses)
+    names, count = contest.names, len(contest.names)
+    for row, name in enumerate(names):
+        if tied[row]:
+            axis.axhspan(row - 0.5, row + 0.5, color=EMPTY, linewidth=0, zorder=0)
+        shade, shape = colour(name), marker(name)
+        axis.plot([ranks.low[row], ranks.high[row]], [row, row], color=shade, linewidth=2.2, alpha=0.55)
+        axis.plot(ranks.mean[row], row, shape, color=shade, markersize=7, markeredgecolor="white", zorder=3)
+        axis.scatter(seeds[:, row], np.full(len(seeds), row + BELOW), s=5, color=INK, alpha=0.45, linewidth=0)
+    axis.set(xlim=(0.7, count + 0.3), ylim=(count - 0.5, -0.5), xlabel="mean rank (1 is best)")
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=10))
+    axis.set_yticks(range(count), names, fontsize=SIZE)
+    for label, bold in zip(axis.get_yticklabels(), tied, strict=True):
+        label.set_fontweight("bold" if bold else "normal")
+    axis.grid(visible=False, axis="y")
+    axis.spines[["top", "right", "left"]].set_visible(False)
+
+
+def _matrix(axis: Axes, names: list[str], better: Estimate) -> None:
+    count = len(names)
+    shown = np.ma.masked_array(better.mean, np.eye(count, dtype=bool))
+    axis.pcolormesh(shown, cmap=improvement_colours(), vmin=0, vmax=1, edgecolors="white", linewidth=1.5)
+    for row in range(count):
+        for column in range(count):
+            if row != column:
+                _number(axis, row, column, better)
+    axis.set(ylim=(count, 0), xlabel="probability that the row is better than the column")
+    axis.set_xticks(np.arange(count) + 0.5, names, rotation=TILT, ha="left", rotation_mode="anchor")
+    axis.xaxis.tick_top()
+    axis.xaxis.set_label_position("bottom")
+    axis.set_yticks([])
+    axis.tick_params(length=0, pad=2)
+    axis.grid(visible=False)
+    axis.spines[:].set_visible(False)
+
+
+def _number(axis: Axes, row: int, column: int, better: Estimate) -> None:
+    value = float(better.mean[row, column])
+    clear = better.low[row, column] > 0.5 or better.high[row, column] < 0.5
+    axis.text(
+        column + 0.5,
+        row + 0.5,
+        number(value, PLACES),
+        ha="center",
+        va="center",
+        fontsize=8,
+        fontweight="bold" if clear else "normal",
+        color="white" if value > DARK else INK,
+    )
+
+
+def _alt(contest: Contest) -> str:
+    means = mean_ranks(contest.losses).mean
+    each = [f"{name} {number(float(mean), PLACES)}" for name, mean in zip(contest.names, means, strict=True)]
+    return f"Mean ranks by {contest.title} and probabilities of improvement. {', '.join(each)}"
+
+
+def _caption(contest: Contest) -> str:
+    on = ", ".join(f"`{name}`" for name in contest.datasets)
+    return (
+        f"Left: the mean rank by {contest.title} on {on}, with its 95 % interval; the small dots are the seeds, "
+        "shaded rows tie with the first. Right: the probability that a run of the row is better than one of the "
+        "column, bold where its interval leaves out ½."
+    )
