@@ -61,14 +61,14 @@ def assemble(
     plane = len(toys(frame)) > 0
     sections = {
         "At a glance": glance(frame),
+        "Densities": _gallery(images.densities, NO_MAPS) if plane else "",
+        "Samples": _samples(images, NO_MAPS if plane else NO_IMAGES),
         "Main table": "\n\n".join(
             filter(None, [main_table(frame) if plane else "", *image_tables(frame), ais_table(frame)])
         ),
         "Ranks": (ranks := ranking(frame, images.ranks)),
         "Health of the runs": _health(frame, params),
         "How to read it": _reading(frame, params, samplers, bool(ranks)),
-        "Densities": _gallery(images.densities, NO_MAPS) if plane else "",
-        "Samples": _samples(images, NO_MAPS if plane else NO_IMAGES),
         "Interval of renewal": _sweep(frame, images),
         "Training health": _gallery(images.health, "No histories yet."),
         "Cost against quality": "\n\n".join(

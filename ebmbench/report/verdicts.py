@@ -16,7 +16,7 @@ from ebmbench.report.phrases import merged
 
 # From the best to the worst; how each is explained where the verdicts are listed.
 ABOUT = {
-    "ok": "none of what follows",
+    "ok": "none of what follows (chains of annealed samplers are not stationary and have no R̂ to be judged by)",
     "unmixed": "the chains behind the long-run samples have not met (R̂ above {r_hat}, or fewer than {ess} effective "
     "draws): they say where chains end, not how the model weighs its modes; this tells of the sampler as much as of "
     "the model, and a run may be unmixed and still the best",
