@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from ebmbench.report.frame import variant
-from ebmbench.report.verdicts import verdict
+from ebmbench.report.verdicts import verdict, words_of
 
 Place = tuple[str, str]  # dataset, method with settings
 
@@ -34,18 +34,14 @@ def endings(before: pd.DataFrame, after: pd.DataFrame) -> list[Ending]:
 
 def has_verdicts(frame: pd.DataFrame) -> bool:
     """Reports before 0.4.0 judge no run."""
-    return "verdict" in frame.columns and bool(_told(frame["verdict"]).any())
+    return "verdict" in frame.columns and bool((frame["verdict"].fillna("") != "").any())
 
 
 def _groups(frame: pd.DataFrame, judged: bool) -> dict[Place, pd.DataFrame]:
     """The rows of every method; without verdicts, `verdict` counts by status."""
-    frame = frame.assign(verdict=frame["verdict"].where(_told(frame["verdict"]), frame["status"]) if judged else "")
+    frame = frame.assign(verdict=frame["verdict"].fillna("") if judged else "")
     groups = frame.groupby(["dataset", "method", "settings"], sort=False)
     return {(str(d), variant(str(m), str(s))): rows for (d, m, s), rows in groups}
-
-
-def _told(words: pd.Series) -> pd.Series:
-    return words.notna() & (words != "")
 
 
 def _changed(before: pd.DataFrame, after: pd.DataFrame) -> str:
@@ -57,5 +53,4 @@ def _changed(before: pd.DataFrame, after: pd.DataFrame) -> str:
 
 def _words(rows: pd.DataFrame) -> dict[int, str]:
     known = rows[rows["seed"].notna()].drop_duplicates("label")
-    words = known["verdict"].where(known["verdict"] != "", known["status"])
-    return {int(seed): str(word) for seed, word in zip(known["seed"], words, strict=True)}
+    return {int(seed): str(word) for seed, word in zip(known["seed"], words_of(known), strict=True)}

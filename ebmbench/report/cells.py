@@ -14,6 +14,7 @@ from typing import Any
 from ebmbench.report.results import Row, read_rows
 
 BASELINES = "_baselines"
+LOST = ("failed", "stale")  # cells without valid numbers
 
 
 @dataclass(frozen=True)

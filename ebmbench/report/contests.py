@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from ebmbench.report.failures import CELLS
 from ebmbench.report.groups import HEADINGS, RATIO, datasets, is_baseline, variants
 from ebmbench.report.kinds import KINDS, SAID, image_sets, kinds, of_kind, toys
 from ebmbench.report.ranks import Array, seed_ranks
 from ebmbench.report.statistics import summarise
+from ebmbench.report.verdicts import lost_cell
 
 Task = dict[str, pd.DataFrame]
 NO_VALUE = "no value"
@@ -89,7 +89,7 @@ def _rows(task: Task, name: str) -> pd.DataFrame | None:
 
 
 def _is_cell(rows: pd.DataFrame) -> bool:
-    return bool(rows["status"].isin(CELLS).all())
+    return bool(lost_cell(rows))
 
 
 def _seeds(task: Task, name: str) -> list[int]:
@@ -128,7 +128,8 @@ def _end(rows: pd.DataFrame | None, metric: str, kind: str) -> str:
     ends = set(rows["status"])
     if ends <= {"diverged", "failed"}:
         return min(ends, key=LOST.index)
-    if kind and kind in set(rows["samples"]):
+    # An energy whose mass no grid holds has no KL: that is a loss, and not for want of an energy.
+    if (kind and kind in set(rows["samples"])) or (not kind and (rows["verdict"] == "miscalibrated").any()):
         return NO_VALUE
     other = next((end for end in ("stale", "skipped") if end in ends and "ok" not in ends), "")
     return other or f"no {SAID[kind] if kind else HEADINGS[metric]}"

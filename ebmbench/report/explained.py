@@ -7,6 +7,7 @@ from ebmbench.report.kinds import ABOUT, image_sets, kinds
 from ebmbench.report.prose import names
 from ebmbench.report.sampled import Sampled
 
+CHAINS = "the training chains"  # what a buffer is, and is said to be
 KINDS = (
     "Images are judged by samples, and **samples are of several kinds that are never mixed**: {kinds}. A method can "
     "look well in one and fail in another: a short run may stop while its chains pass by the data, a long run shows "
@@ -40,7 +41,7 @@ def explained(frame: pd.DataFrame, samplers: dict[str, Sampled]) -> str:
 
 def _drawn(samplers: Sampled) -> str:
     """Who drew them, if somebody wrote it down."""
-    by = [f"by `{sampler}` for {names(methods)}" for sampler, methods in samplers.items()]
+    by = [f"by `{sampler}` for {names(methods)}" for sampler, methods in samplers.items() if sampler != CHAINS]
     return f", {', '.join(by)}" if by else ""
 
 

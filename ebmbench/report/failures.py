@@ -2,13 +2,12 @@
 
 import pandas as pd
 
+from ebmbench.report.cells import LOST
 from ebmbench.report.frame import variant
 from ebmbench.report.kinds import KINDS, SAID, image_sets
 from ebmbench.report.literal import literal
 from ebmbench.report.phrases import merged, shape
 from ebmbench.report.tables import markdown_table, title
-
-CELLS = ("failed", "stale")
 
 
 def failure_table(frame: pd.DataFrame) -> str:
@@ -46,11 +45,11 @@ def missing_table(frame: pd.DataFrame) -> str:
 
 def tally(frame: pd.DataFrame) -> dict[str, int]:
     """How many trained runs ended how, and how many cells have no valid numbers."""
-    bad_cells = frame["status"].isin(CELLS)
+    bad_cells = frame["status"].isin(LOST)
     runs = frame[~bad_cells & frame["steps"].notna()].drop_duplicates(["dataset", "method", "label"])
     counts = runs["status"].value_counts()
     found = {status: int(counts.get(status, 0)) for status in ("ok", "diverged", "skipped")}
-    return found | {status: int((frame["status"] == status).sum()) for status in CELLS}
+    return found | {status: int((frame["status"] == status).sum()) for status in LOST}
 
 
 def _names(rows: pd.DataFrame) -> list[str]:

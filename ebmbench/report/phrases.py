@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])")
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])")
 HOLE = "\0"
 
 

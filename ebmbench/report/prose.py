@@ -21,8 +21,9 @@ STATISTIC = (
     "where all values are positive) lies wholly on the worse side. Nobody counts as better than the oracle. A "
     "method takes part only if each of its runs gave a value, for a mean over survivors flatters whoever "
     "diverged; (4/5) says that four of five runs gave one. With few seeds the intervals are wide and ties are many: "
-    "a tie says that these runs cannot tell two methods apart, not that they are equal. *At a glance* has the "
-    "median in place of the mean, so that one odd run does not decide what is seen first."
+    "a tie says that these runs cannot tell two methods apart, not that they are equal; that all are compared with "
+    "the best, which may owe its place to luck, is not corrected for. *At a glance* has the median in place of the "
+    "mean, so that one odd run does not decide what is seen first."
 )
 RANKED = (
     "**Ranks** sum up the datasets. Equal values share the mean of their ranks, a run that diverged or failed is "
@@ -35,7 +36,8 @@ RANKED = (
     "datasets) is added to that over seeds. In simulations with 3 to 10 seeds such intervals held the truth in no "
     "situation in less than 85 % of cases, averaged over methods, and in more than 95 % on average; but a divergence "
     "too rare to be met by these seeds is in no interval. Two equal methods were told apart in less than one case of "
-    "twenty on average, at most in one of eight. The intervals speak of new seeds on these datasets, not of other "
+    "twenty on average, at most in one of eight; of eight equal ones each was told apart from the luckiest in about "
+    "one case of ten. The intervals speak of new seeds on these datasets, not of other "
     "datasets."
 )
 ONE_SEED = (

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ebmbench.core.params import Health
+from ebmbench.report.cells import LOST
 from ebmbench.report.frame import variant
 from ebmbench.report.groups import is_baseline
 from ebmbench.report.literal import literal
@@ -16,26 +17,27 @@ from ebmbench.report.phrases import merged
 
 # From the best to the worst; how each is explained where the verdicts are listed.
 ABOUT = {
-    "ok": "none of what follows (chains of annealed samplers are not stationary and have no R̂ to be judged by)",
-    "unmixed": "the chains behind the long-run samples have not met (R̂ above {r_hat}, or fewer than {ess} effective "
-    "draws): they say where chains end, not how the model weighs its modes; this tells of the sampler as much as of "
-    "the model, and a run may be unmixed and still the best",
+    "ok": "none of what follows (without long runs, or where their steps are not all alike, as those of annealed "
+    "samplers, there are no chains to judge)",
+    "unmixed": "the traces of the long runs do not show that their chains have met (R̂ above {r_hat}, or fewer than "
+    "{ess} effective draws): they are stuck in different places, or too slow for their length, so that their samples "
+    "may not weigh the modes as the model does; this tells of the sampler as much as of the model, and a run may be "
+    "unmixed and still the best",
     "short-run-only": "long runs collapse: their main metric is more than {collapse} times that of short runs",
-    "miscalibrated": "the energy is not the logarithm of the density it seems to have: no grid holds its mass, or the "
-    "bracket of log Z is crossed",
+    "miscalibrated": "no grid holds the energy's mass, or energy and samples do not belong together (the bracket of "
+    "log Z is crossed)",
     "diverged": "training met a value that is not finite, and stopped",
     "skipped": "the method does not apply",
     "failed": "the cell has no valid numbers",
     "stale": "the cell's numbers are of older models",
 }
-CELLS = ("failed", "stale")
 
 
 def verdict(rows: pd.DataFrame) -> str:
     """The runs of one method by verdict, `3/3 ok` or `2/3 unmixed, 1/3 diverged`; a cell without runs by one word."""
     if lost := lost_cell(rows):
         return lost
-    words = _words(rows.drop_duplicates("label"))
+    words = words_of(rows.drop_duplicates("label"))
     counts = words.value_counts()
     found = [word for word in ABOUT if word in counts.index]
     return ", ".join(f"{counts[word]}/{len(words)} {word}" for word in found)
@@ -43,20 +45,20 @@ def verdict(rows: pd.DataFrame) -> str:
 
 def lost_cell(rows: pd.DataFrame) -> str:
     """`failed` or `stale` if that is all there is; else nothing."""
-    return str(rows["status"].iloc[0]) if len(rows) and rows["status"].isin(CELLS).all() else ""
+    return str(rows["status"].iloc[0]) if len(rows) and rows["status"].isin(LOST).all() else ""
 
 
 def meanings(frame: pd.DataFrame, params: dict[str, Any]) -> str:
-    """What the words that occur mean, with the limits of this suite."""
+    """What the words that occur mean, with the limits of this suite (a dataset may have its own, by overrides)."""
     limits = Health().model_dump() | (params.get("metrics") or {}).get("health", {})
     shown = {name: f"{value:g}" for name, value in limits.items()}
-    words = set(_words(_known(frame)))
+    words = set(words_of(_known(frame)))
     return "\n".join(f"- *{word}*: {text.format(**shown)}." for word, text in ABOUT.items() if word in words)
 
 
 def tally(frame: pd.DataFrame) -> dict[str, int]:
     """How many trained runs have which verdict, best first."""
-    words = _words(_trained(frame))
+    words = words_of(_trained(frame))
     return {word: int((words == word).sum()) for word in ABOUT if (words == word).any()}
 
 
@@ -77,10 +79,11 @@ def _known(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _trained(frame: pd.DataFrame) -> pd.DataFrame:
     known = _known(frame)
-    return known[~known["status"].isin(CELLS)].drop_duplicates(["dataset", "method", "label"])
+    return known[~known["status"].isin(LOST)].drop_duplicates(["dataset", "method", "label"])
 
 
-def _words(runs: pd.DataFrame) -> pd.Series:
+def words_of(runs: pd.DataFrame) -> pd.Series:
+    """The verdict of each run, or its status where there is none."""
     return runs["verdict"].where(runs["verdict"] != "", runs["status"])
 
 

@@ -9,7 +9,7 @@ import pytest
 from ebmbench.report.contests import Contest, contests
 from ebmbench.report.frame import collect
 from ebmbench.report.results import load_results
-from tests.report.conftest import Params
+from tests.report.fixtures import Params
 
 INF = float("inf")
 
@@ -17,7 +17,8 @@ INF = float("inf")
 def row(dataset: str, name: str, seed: int | None, value: float | None, **other: str) -> dict[str, object]:
     method, _, settings = name.partition(" ")
     shared = {"dataset": dataset, "method": method, "settings": settings, "seed": seed, "value": value}
-    return shared | {"status": "ok", "metric": "kl", "samples": "", "direction": "lower", "label": str(seed)} | other
+    told = {"status": "ok", "verdict": "", "metric": "kl", "samples": "", "direction": "lower", "label": str(seed)}
+    return shared | told | other
 
 
 def frame_of(*rows: dict[str, object]) -> pd.DataFrame:
@@ -62,6 +63,12 @@ def test_who_lost_all_runs_on_one_task_is_last_there(status: str) -> None:
 def test_a_single_run_without_a_value_is_last() -> None:
     one = only(frame_of(*runs("a", "mle", 1, None), *runs("a", "cd", 2, 2)))
     assert column(one, "mle") == [[1, INF]]
+
+
+def test_who_has_no_value_for_want_of_calibration_is_last_and_not_absent() -> None:
+    lost = runs("b", "mle", None, None, verdict="miscalibrated")
+    one = only(frame_of(*runs("a", "mle", 1, 1), *runs("a", "cd", 2, 2), *lost, *runs("b", "cd", 9, 9)))
+    assert (one.absent, column(one, "mle")) == ({}, [[1, 1], [INF, INF]])
 
 
 def test_a_failed_cell_of_a_sweep_is_last_in_all_its_rows_and_adds_none() -> None:

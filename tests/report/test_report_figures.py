@@ -12,7 +12,7 @@ from matplotlib.colors import to_rgb
 
 from ebmbench.report.build import draw
 from ebmbench.report.curves import collect_curves
-from ebmbench.report.figures.cost import medians
+from ebmbench.report.figures.cost import medians, numbered
 from ebmbench.report.figures.health import health, spans_decades, telling
 from ebmbench.report.figures.maps import Panel, limits, median_run, panels
 from ebmbench.report.frame import collect
@@ -153,10 +153,12 @@ def test_seven_methods_and_five_seeds_give_images_of_a_bearable_size(tmp_path: P
 
 
 def test_a_curve_is_the_median_over_the_seeds_at_each_moment_whatever_their_number_of_passes() -> None:
-    rows = [("a", 10, 1.0, 8.0), ("a", 20, 2.0, 4.0), ("b", 20, 4.0, 1.0), ("b", 11, 3.0, 2.0), ("c", 21, 9.0, 3.0)]
-    found = medians(pd.DataFrame(rows, columns=["label", "passes", "seconds", "value"]))
-    assert found[["passes", "seconds"]].to_numpy().tolist() == [[10.5, 2.0], [20.0, 4.0]]
-    assert found[["low", "median", "high"]].to_numpy().tolist() == [[2.0, 5.0, 8.0], [1.0, 3.0, 4.0]]
+    rows = [("a", 10, 1.0, 8.0), ("a", 20, 2.0, 4.0), ("b", 20, 4.0, 1.0), ("b", 11, 3.0, 2.0)]
+    rows += [("c", 12, 5.0, 5.0), ("c", 21, 9.0, float("nan"))]
+    frame = pd.DataFrame(rows, columns=["label", "passes", "seconds", "value"]).assign(dataset="d", variant="v")
+    found = medians(numbered(frame).dropna())
+    assert found[["passes", "seconds"]].to_numpy().tolist() == [[11.0, 3.0], [20.0, 3.0]]
+    assert found[["low", "median", "high"]].to_numpy().tolist() == [[2.0, 5.0, 8.0], [1.0, 2.5, 4.0]]
 
 
 def test_more_rows_than_a_figure_holds_make_a_second_one(root: Path, params: dict[str, Any], tmp_path: Path) -> None:

@@ -108,14 +108,14 @@ def test_a_link_never_runs_a_script(tmp_path: Path) -> None:
 
 
 def test_folds_figures_and_captions_keep_their_place(report: Path) -> None:
-    text = "![A map of it](figures/cost.svg)\n\n*`a`: said *twice* of it.*\n\n"
+    text = "![A map of it](figures/cost-kl.svg)\n\n*`a`: said *twice* of it.*\n\n"
     text += "<details>\n<summary>more</summary>\n\nb\n\n</details>\n"
     names = [tag for tag, _ in body_of(text, report).tags]
     assert names == ["figure", "img", "figcaption", "code", "em", "details", "summary", "p"]
 
 
 def test_words_in_italics_at_both_ends_are_no_caption(report: Path) -> None:
-    names = [tag for tag, _ in body_of("![A map of it](figures/cost.svg)\n\n*one* and *two*\n", report).tags]
+    names = [tag for tag, _ in body_of("![A map of it](figures/cost-kl.svg)\n\n*one* and *two*\n", report).tags]
     assert names == ["figure", "img", "p", "em", "em"]
 
 

@@ -20,7 +20,7 @@ from ebmbench.report.prose import RANKED
 from ebmbench.report.ranking import ranking
 from ebmbench.report.results import load_results
 from ebmbench.report.theme import themed
-from tests.report.conftest import Params
+from tests.report.fixtures import Params
 from tests.report.printed import parse, rows_of, values_of
 from tests.report.test_report_figures import EYES, cielab
 
@@ -220,6 +220,15 @@ def test_better_and_worse_differ_for_every_eye_and_in_grey(eye: str) -> None:
     assert np.linalg.norm(worse - better_) > 40
     assert coin[0] > worse[0] + 15 > better_[0] + 35
     assert coin[0] > 99
+
+
+def test_names_that_leave_no_room_widen_the_figure() -> None:
+    names = [
+        f"mle learning_rate={rate}, energy_penalty={penalty}" for rate in (0.001, 0.0005) for penalty in (0.0, 0.05)
+    ]
+    figure, left, right = figures._panels(names * 2)
+    assert left.get_position().width * figure.get_figwidth() > 2
+    assert left.get_position().x1 < right.get_position().x0
 
 
 def test_long_names_stay_inside_the_figure(drawn: Figure) -> None:

@@ -39,6 +39,7 @@ def test_reports_without_verdicts_count_by_status() -> None:
 def test_reasons_that_differ_in_numbers_are_said_once_with_their_range() -> None:
     said = ["R̂ is 1.5", "no grid", "R̂ is 12", "R̂ is 1.5", "1.2e-3 of 10", "5e-4 of 10"]
     assert merged(said) == ["R̂ is 1.5 to 12", "no grid", "5e-4 to 1.2e-3 of 10"]
+    assert merged(["x is -3", "x is -7"]) == ["x is -7 to -3"]
 
 
 def test_names_with_digits_are_no_numbers() -> None:
@@ -71,7 +72,7 @@ def test_the_words_that_occur_are_explained_with_the_limits_of_the_suite(
         "utf-8"
     )
     section = text.partition("## Health of the runs")[2].partition("\n|")[0]
-    assert "*unmixed*: the chains behind the long-run samples have not met (R̂ above 1.07" in section
+    assert "*unmixed*: the traces of the long runs do not show that their chains have met (R̂ above 1.07" in section
     assert "*stale*" not in section
 
 

@@ -24,7 +24,7 @@ benchmark:
   seeds: [0]
   datasets: [two_moons]
   methods: [nce, dsm]
-training: {budget: 20_000, rows: 10}
+training: {budget: 20_000, rows: 10, snapshots: [0.5]}
 sampling: {chains: 400, sampler: {steps: 3}}
 metrics: {cells: 64, block: 200}
 methods: {dsm: {sigma: 0.1}}

@@ -60,9 +60,9 @@ class Part:
 
 def costs(frame: pd.DataFrame, curves: pd.DataFrame, folder: Path) -> list[Image]:
     """A figure for each main metric that has positive values: of data in the plane, and of images."""
+    names = [variant(method, settings) for method, settings in zip(curves["method"], curves["settings"], strict=True)]
+    curves = numbered(curves.assign(variant=names))
     known = curves[(curves["value"] > 0) & (curves["seconds"] > 0)]
-    names = [variant(method, settings) for method, settings in zip(known["method"], known["settings"], strict=True)]
-    known = known.assign(variant=names)
     parts = [Part(str(metric), rows, f"cost-{metric}.svg") for metric, rows in known.groupby("metric", sort=False)]
     return [cost(frame, part, folder) for part in parts]
 
@@ -100,13 +100,18 @@ def _panel(axis: Axes, rows: pd.DataFrame, by: str, variants: list[str]) -> None
     plain_ticks(axis.xaxis, *axis.get_xlim())
 
 
-def medians(rows: pd.DataFrame) -> pd.DataFrame:
-    """Of one method on one dataset: at each moment the medians of passes, seconds and value, and the value's range.
+def numbered(curves: pd.DataFrame) -> pd.DataFrame:
+    """With a column `moment`, the place in a run's own order: runs come by one after about as many passes.
 
-    Runs come by a moment after about as many passes: it is the place in a run's own order.
+    It is counted before points without a value are left out, so that the others keep their place.
     """
-    ordered = rows.sort_values(["label", "passes"])
-    moments = ordered.assign(moment=ordered.groupby("label").cumcount(ascending=False)).groupby("moment")
+    ordered = curves.sort_values("passes", kind="stable")
+    return curves.assign(moment=ordered.groupby(["dataset", "variant", "label"]).cumcount())
+
+
+def medians(rows: pd.DataFrame) -> pd.DataFrame:
+    """Of one method on one dataset: at each moment the medians of passes, seconds and value, and the value's range."""
+    moments = rows.groupby("moment")
     found = pd.DataFrame(
         {
             "passes": moments["passes"].median(),

@@ -27,6 +27,7 @@ FEWEST = 3  # methods; of two the table says it all
 # Inches.
 ROW, WIDEST, MATRIX, GAP, BOTTOM = 0.36, 0.62, 4.6, 0.25, 0.55
 SIZE = 9  # of the names, in points
+NARROWEST = 2.5  # inches of the first panel; longer names make the figure wider than a page
 TILT = 40  # degrees of the names above the matrix
 WORSE, BETTER = "#E8974E", "#1F4E99"
 DARK = 0.8  # the probability from which on a number is better read in white
@@ -60,11 +61,12 @@ def _panels(names: list[str]) -> tuple[Figure, Axes, Axes]:
     ends = [place * matrix / count + width * np.cos(slope) for place, width in enumerate(wide, 1)]
     beyond = max(0.1, max(ends) - matrix)
     height = above + ROW * count + BOTTOM
-    figure = Figure(figsize=(WIDTH, height))
+    ranks = max(NARROWEST, WIDTH - aside - GAP - matrix - beyond)
+    width = aside + ranks + GAP + matrix + beyond
+    figure = Figure(figsize=(width, height))
     inside = (BOTTOM / height, ROW * count / height)
-    ranks = WIDTH - aside - GAP - matrix - beyond
-    left = figure.add_axes((aside / WIDTH, inside[0], ranks / WIDTH, inside[1]))
-    right = figure.add_axes((1 - (matrix + beyond) / WIDTH, inside[0], matrix / WIDTH, inside[1]))
+    left = figure.add_axes((aside / width, inside[0], ranks / width, inside[1]))
+    right = figure.add_axes((1 - (matrix + beyond) / width, inside[0], matrix / width, inside[1]))
     return figure, left, right
 
 

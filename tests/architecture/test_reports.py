@@ -1,0 +1,67 @@
+"""The committed reports: their tables are those of their own `results.csv`, line by line, and their numbers too."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ebmbench.core.schema import read_yaml
+from ebmbench.report.costs import cost_table
+from ebmbench.report.failures import failure_table, missing_table
+from ebmbench.report.glance import glance
+from ebmbench.report.groups import datasets, relevant
+from ebmbench.report.imaging import ais_table, image_tables
+from ebmbench.report.kinds import toys
+from ebmbench.report.ranking import ranking
+from ebmbench.report.results import load_results
+from ebmbench.report.sweep import sweep_table, sweeps
+from ebmbench.report.tables import full_table, main_table, markdown_table
+from ebmbench.report.verdicts import health_table
+from tests.report.printed import parse, rows_of, table_of, values_of
+
+ROOT = Path(__file__).parents[2]
+# Reports that the present program wrote; older ones are as they were.
+REPORTS = sorted(page.parent for page in (ROOT / "reports").glob("*/latest/index.html"))
+
+
+def name_of(report: Path) -> str:
+    return report.parent.name
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=name_of)
+def test_every_line_of_every_table_follows_from_the_results(report: Path) -> None:
+    frame = relevant(load_results(report))
+    made = [glance(frame), *image_tables(frame), ais_table(frame), ranking(frame, []), cost_table(frame)]
+    made += [main_table(frame)] if len(toys(frame)) else []
+    made += [markdown_table(["-"] * 6, health_table(frame), left=4), failure_table(frame), missing_table(frame)]
+    made += [full_table(frame, dataset) for dataset in datasets(frame)]
+    made += [sweep_table(frame)] if sweeps(frame) else []
+    known = {line for text in made for line in text.splitlines()}
+    text = (report / "report.md").read_text(encoding="utf-8").partition("## Provenance")[0]
+    printed = [
+        line for line in text.splitlines() if line.startswith("| ") and not line.startswith("| dataset | method |")
+    ]
+    assert len(printed) > 20
+    assert [line for line in printed if line not in known] == []
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=name_of)
+def test_the_first_table_is_recomputed_by_other_means(report: Path) -> None:
+    results, text = load_results(report), (report / "report.md").read_text(encoding="utf-8")
+    metric = {"KL": "kl", "FID ratio": "fid_ratio"}[re.search(r"\| median (.*?) ↓", text)[1]]
+    (corner, *columns), *rows = table_of(report, re.search(r"\| (median .*?) \|", text)[1])
+    assert corner.startswith("median")
+    for name, *cells in rows:
+        for column, cell in zip(columns, cells, strict=True):
+            dataset, _, kind = column.replace("`", "").partition(", ")
+            values = values_of(rows_of(results, dataset, name), metric, kind or None)
+            shown = re.sub(r"\(.*\)", "", cell.strip("*")).strip()
+            assert (shown == "–") == (not values)
+            assert not values or parse(shown)[0] == pytest.approx(float(np.median(values)), abs=parse(shown)[1])
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=name_of)
+def test_a_report_keeps_the_parameters_of_its_suite_and_small_figures(report: Path) -> None:
+    assert read_yaml(report / "params.yaml")["benchmark"]["suite"] == report.parent.name
+    assert max(file.stat().st_size for file in (report / "figures").iterdir()) < 300_000
