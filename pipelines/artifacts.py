@@ -18,7 +18,7 @@ from prefect.artifacts import (
     update_progress_artifact,
 )
 
-from pipelines.outcome import STOPPED, Outcome, Result
+from pipelines.outcome import Outcome, Result
 from pipelines.plan import Plan, Stage
 
 _LONGEST_REPORT = 200_000  # bytes; Prefect keeps artifacts in its database
@@ -41,7 +41,7 @@ class Artifacts:
 
     def publish(self, root: Path, result: Result) -> None:
         """The table of all stages that were to do, and the pages that this run wrote."""
-        rows = [_row(stage, result.stages.get(stage.name, Outcome(STOPPED))) for stage in self.plan.todo]
+        rows = [_row(stage, result.stages[stage.name]) for stage in self.plan.todo]
         self._send(lambda: create_table_artifact(rows, key="benchmark-stages", description=result.message))
         self._page(root, result.report, "benchmark-report", None)
         self._page(root, result.comparison, "benchmark-comparison", result.since)

@@ -1,27 +1,29 @@
 """The whole benchmark with one call: lock, plan, and only if something is stale, Prefect.
 
-`run` is what `ebmbench run` calls once it has checked the parameters; `python -m pipelines.benchmark` leaves that
-to the stages. A schedule names
-`pipelines/benchmark.py:benchmark`. Prefect takes seconds to import and longer to start, so it is imported on
-demand: a run with nothing to do never meets it.
+`run` is what `ebmbench run` calls, with the check of the parameters to be made once the workspace is its own;
+`python -m pipelines.benchmark` leaves that to the stages. A schedule names `pipelines/benchmark.py:benchmark`.
+Prefect takes seconds to import and longer to start, so it is imported on demand: a run with nothing to do never
+meets it.
 """
 
 import argparse
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ebmbench.core.errors import UserError
+from pipelines.answer import Answer, answer, exit_code_of
 from pipelines.cores import jobs_or_cores
+from pipelines.forecast import forecast
 from pipelines.lock import only_flow
+from pipelines.options import add_options
 from pipelines.outcome import EXIT_STOPPED, Result, read_result
 from pipelines.plan import Plan, read_plan
-from pipelines.workspace import OUTCOMES, report_of
+from pipelines.workspace import OUTCOMES, report_of, require_pipeline
 
 if TYPE_CHECKING:
     from pipelines.flow import benchmark as benchmark
-
-EXIT_USER_ERROR = 2
 
 
 def __getattr__(name: str) -> Any:
@@ -33,20 +35,30 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def run(root: Path, jobs: int | None = None, keep_going: bool = True) -> Result:
-    """Bring the workspace `root` up to date; a failed or stopped run is told by the result, not raised."""
+def run(
+    root: Path,
+    jobs: int | None = None,
+    keep_going: bool = True,
+    only: Sequence[str] = (),
+    wait: bool = False,
+    prepare: Callable[[], None] = lambda: None,
+) -> Result:
+    """Bring the workspace `root` up to date; a failed or stopped run is told by the result, not raised.
+
+    `prepare` is called before the plan is made and while no other flow can be at work: it may write to the workspace.
+    """
     root = root.resolve()
     jobs = jobs_or_cores(jobs)
-    if not (root / "dvc.yaml").exists():
-        raise UserError(f"{root}: no dvc.yaml here; this is not the benchmark's folder")
+    require_pipeline(root)
     try:
-        with only_flow(root):
-            plan = read_plan(root)
+        with only_flow(root, wait):
+            prepare()
+            plan = read_plan(root, only)
             if not plan.todo:
-                return Result(report=report_of(root))
+                return Result(report=report_of(root), only=plan.only)
             return _through_prefect(root, plan, jobs, keep_going)
     except KeyboardInterrupt:
-        return Result(exit_code=EXIT_STOPPED)
+        return Result(exit_code=EXIT_STOPPED, only=tuple(only))
 
 
 def _through_prefect(root: Path, plan: Plan, jobs: int, keep_going: bool) -> Result:
@@ -60,7 +72,7 @@ def _through_prefect(root: Path, plan: Plan, jobs: int, keep_going: bool) -> Res
 
     token = PLANNED.set(plan)
     try:
-        state = benchmark(str(root), jobs, keep_going, return_state=True)
+        state = benchmark(str(root), jobs, keep_going, list(plan.only) or None, return_state=True)
     except httpx.HTTPError:  # Prefect's server is gone; what the stages did is known all the same
         if (result := read_result(root)) is not None:
             return result
@@ -77,16 +89,19 @@ def main(arguments: list[str] | None = None) -> int:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m pipelines.benchmark", description=__doc__)
     parser.add_argument("--root", type=Path, default=Path(), help="the workspace (default: this folder)")
-    parser.add_argument("--jobs", type=int, help="stages at a time (default: one per core)")
-    parser.add_argument("--stop-at-failure", action="store_true", help="start nothing after a failure")
+    add_options(parser)
     options = parser.parse_args(arguments)
     try:
-        result = run(options.root, options.jobs, keep_going=not options.stop_at_failure)
+        return answer(lambda: _ask(options), options.json)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
-        return EXIT_USER_ERROR
-    print(result.told)
-    return result.exit_code
+        return exit_code_of(error)
+
+
+def _ask(options: argparse.Namespace) -> Answer:
+    if options.dry_run:
+        return forecast(options.root.resolve(), options.only, options.wait)
+    return run(options.root, options.jobs, options.keep_going, options.only, options.wait)
 
 
 if __name__ == "__main__":

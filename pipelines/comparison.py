@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from pipelines.outcome import EXIT_STOPPED, Result
-from pipelines.workspace import suite_of
+from pipelines.workspace import REPORT, suite_of
 
 
 def attach(root: Path, result: Result) -> Result:
     """The result with the comparison, if this run made a report and there is a release to compare it with."""
-    made = result.stages.get("report")
+    made = result.stages.get(REPORT)
     if result.exit_code == EXIT_STOPPED or made is None or not made.good:
         return result
     try:

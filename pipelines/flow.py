@@ -17,9 +17,10 @@ from prefect.states import Cancelled, Completed, Failed
 
 from pipelines.artifacts import Artifacts
 from pipelines.comparison import attach
+from pipelines.conclusion import conclude
 from pipelines.cores import jobs_or_cores
 from pipelines.lock import only_flow
-from pipelines.outcome import EXIT_STOPPED, STOPPED, Outcome, Result, conclude, write_result
+from pipelines.outcome import EXIT_STOPPED, STOPPED, Outcome, Result, write_result
 from pipelines.plan import Plan, Stage, read_plan
 from pipelines.progress import progress
 from pipelines.ready import RunStage, drain
@@ -30,14 +31,16 @@ PLANNED: ContextVar[Plan | None] = ContextVar("PLANNED", default=None)
 
 
 @flow(name="benchmark", persist_result=False)
-def benchmark(root: str = ".", jobs: int | None = None, keep_going: bool = True) -> State[Any]:
-    """Bring every stale stage of the DVC graph up to date, `jobs` at a time (default: one per core)."""
+def benchmark(
+    root: str = ".", jobs: int | None = None, keep_going: bool = True, only: list[str] | None = None
+) -> State[Any]:
+    """Bring every stale stage, or with `only` those that these cells need, up to date, `jobs` at a time."""
     folder = Path(root).resolve()
     with ExitStack() as stack:
         plan = PLANNED.get()
         if plan is None:
             stack.enter_context(only_flow(folder))
-            plan = read_plan(folder)
+            plan = read_plan(folder, only or ())
         artifacts = Artifacts(plan)
         result = attach(folder, _carry_out(folder, artifacts, jobs_or_cores(jobs), keep_going))
         write_result(folder, result)
@@ -61,7 +64,7 @@ def _carry_out(root: Path, artifacts: Artifacts, jobs: int, keep_going: bool) ->
             drain(plan, jobs, _as_task(root), keep_going, on_event)
         except KeyboardInterrupt:
             stopped = True
-    return conclude(root, settled, time.monotonic() - start, stopped)
+    return conclude(root, plan, settled, time.monotonic() - start, stopped)
 
 
 def _as_task(root: Path) -> RunStage:

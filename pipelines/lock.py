@@ -6,6 +6,7 @@ text only tells a second flow who is at work.
 
 import fcntl
 import os
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,23 +17,50 @@ from ebmbench.core.errors import UserError
 from pipelines.workspace import LOCK
 
 
+class Busy(UserError):
+    """Another flow holds the workspace; nothing is wrong with the request, so it ends as a failure does."""
+
+    exit_code = 1
+
+
 @contextmanager
-def only_flow(root: Path) -> Iterator[None]:
-    """Hold the workspace, or raise a `UserError` that names the process that holds it."""
+def only_flow(root: Path, wait: bool = False) -> Iterator[None]:
+    """Hold the workspace, if need be after the flow that holds it; without `wait` raise `Busy`, which names it."""
     path = root / LOCK
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+", encoding="utf-8") as file:
-        _acquire(file)
-        yield
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a+", encoding="utf-8") as file:
+            _lock(file, fcntl.LOCK_EX, wait)
+            if not _is_still(path, file):  # `ebmbench clean` held it and removed it: the next flow makes another
+                continue
+            file.truncate(0)
+            file.write(f"pid {os.getpid()}, started {time.strftime('%Y-%m-%d %H:%M:%S')}\n")
+            file.flush()
+            yield
+            return
 
 
-def _acquire(file: TextIO) -> None:
+def no_flow(root: Path, wait: bool = False) -> None:
+    """Return when nobody holds the workspace, or raise `Busy`; it is neither held nor written to."""
+    if (root / LOCK).exists():
+        with (root / LOCK).open(encoding="utf-8") as file:
+            _lock(file, fcntl.LOCK_SH, wait)
+
+
+def _lock(file: TextIO, kind: int, wait: bool) -> None:
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         file.seek(0)
         holder = file.read().strip() or "a process that has not yet given its number"
-        raise UserError(f"another run is at work in this folder: {holder}; wait for it or stop it") from None
-    file.truncate(0)
-    file.write(f"pid {os.getpid()}, started {time.strftime('%Y-%m-%d %H:%M:%S')}\n")
-    file.flush()
+        if not wait:
+            raise Busy(f"another run is at work in this folder: {holder}; stop it, or --wait for it") from None
+        print(f"waiting for another run in this folder: {holder}", file=sys.stderr, flush=True)
+        fcntl.flock(file, kind)
+
+
+def _is_still(path: Path, file: TextIO) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False

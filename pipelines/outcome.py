@@ -1,12 +1,12 @@
 """What became of the stages: an outcome each, and the run's result, kept in `work/flow/outcomes.json`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ebmbench.core.files import read_json, write_json
-from pipelines.workspace import OUTCOMES, report_of
+from pipelines.workspace import OUTCOMES
 
 RAN, RESTORED, SKIPPED = "ran", "restored", "skipped"
 FAILED, BLOCKED, STOPPED = "failed", "blocked", "stopped"
@@ -33,9 +33,15 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Result:
-    """A run of the benchmark as a whole; `since` is one line about what moved, `comparison` the page about it."""
+    """A run of the benchmark as a whole.
+
+    `cells` has the worst outcome for each `dataset/method`, `since` is one line about what moved since the last
+    release, `comparison` the page about it.
+    """
 
     stages: Mapping[str, Outcome] = field(default_factory=dict)
+    cells: Mapping[str, str] = field(default_factory=dict)
+    only: tuple[str, ...] = ()
     seconds: float = 0.0
     report: str | None = None
     exit_code: int = 0
@@ -53,7 +59,7 @@ class Result:
         if self.exit_code == EXIT_STOPPED:
             return "stopped; run again to go on"
         if not self.stages:
-            return "nothing to do: everything is up to date"
+            return up_to_date(self.only)
         lines = [f"{self._counts()} in {self.seconds:.0f} s"]
         lines += [_failure(name, bad) for name, bad in self.failed.items()]
         return "\n".join(lines)
@@ -64,9 +70,26 @@ class Result:
         report = f"report: {self.report}" if self.report else None
         return "\n".join(line for line in (self.message, report, self.since) if line)
 
+    @property
+    def record(self) -> dict[str, Any]:
+        """The run for another program, as `--json` prints it."""
+        told = {"exit_code": self.exit_code, "seconds": self.seconds, "only": list(self.only)}
+        stages = {name: _recorded(outcome) for name, outcome in self.stages.items()}
+        pages = {"report": self.report, "since": self.since, "comparison": self.comparison}
+        return {**told, "stages": stages, "cells": dict(self.cells), **pages}
+
     def _counts(self) -> str:
         kinds = [outcome.kind for outcome in self.stages.values()]
         return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+
+
+def up_to_date(only: Sequence[str]) -> str:
+    """What to say where nothing is to do, and of which part of the benchmark it is said."""
+    return f"nothing to do: {' '.join(only) or 'everything'} is up to date"
+
+
+def _recorded(outcome: Outcome) -> dict[str, Any]:
+    return {"outcome": outcome.kind, "seconds": outcome.seconds, "log": outcome.log, "cause": outcome.cause}
 
 
 def _failure(name: str, bad: Outcome) -> str:
@@ -74,15 +97,6 @@ def _failure(name: str, bad: Outcome) -> str:
     if bad.log and bad.cause:
         return f"failed: {name}: {bad.cause} (log: {bad.log})"
     return f"failed: {name}, see {bad.log or bad.cause}"
-
-
-def conclude(root: Path, stages: Mapping[str, Outcome], seconds: float, stopped: bool) -> Result:
-    """Put the outcomes together; an old report is not shown as this run's."""
-    good = all(outcome.good for outcome in stages.values())
-    exit_code = EXIT_STOPPED if stopped else 0 if good else EXIT_FAILED
-    current = not stopped and ("report" not in stages or stages["report"].good)
-    report = report_of(root) if current else None
-    return Result(stages=stages, seconds=round(seconds, 3), report=report, exit_code=exit_code)
 
 
 def write_result(root: Path, result: Result) -> None:
@@ -96,4 +110,4 @@ def read_result(root: Path) -> Result | None:
         return None
     saved: dict[str, Any] = read_json(root / OUTCOMES)
     stages = {name: Outcome(**outcome) for name, outcome in saved.pop("stages").items()}
-    return Result(stages=stages, **saved)
+    return Result(stages=stages, only=tuple(saved.pop("only")), **saved)

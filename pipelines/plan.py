@@ -6,12 +6,13 @@ A stage that only follows a changed one may turn out unchanged: DVC then skips i
 
 import json
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from ebmbench.core.errors import UserError
+from pipelines.cells import narrow
 from pipelines.dvc_cli import ask
 from pipelines.reasons import explain
 
@@ -30,9 +31,10 @@ class Stage:
 
 @dataclass(frozen=True)
 class Plan:
-    """All stages, every one after its upstreams."""
+    """All stages, every one after its upstreams; with `only` no others than those cells need, and the report."""
 
     stages: tuple[Stage, ...]
+    only: tuple[str, ...] = ()
 
     @property
     def todo(self) -> tuple[Stage, ...]:
@@ -45,11 +47,13 @@ class Plan:
         )
 
 
-def read_plan(root: Path) -> Plan:
+def read_plan(root: Path, only: Sequence[str] = ()) -> Plan:
     """Ask DVC what depends on what and what changed."""
     upstreams = parse_dot(ask(root, "dag", "--dot"))
+    if only:
+        upstreams = narrow(root, upstreams, only)
     status = json.loads(ask(root, "status", "--json"))
-    return make_plan(upstreams, explain(root, status))
+    return replace(make_plan(upstreams, explain(root, status)), only=tuple(only))
 
 
 def parse_dot(text: str) -> dict[str, list[str]]:

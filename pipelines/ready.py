@@ -14,8 +14,7 @@ from threading import Event
 
 from pipelines.outcome import BLOCKED, FAILED, Outcome
 from pipelines.plan import Plan, Stage
-
-REPORT = "report"
+from pipelines.workspace import REPORT
 
 RunStage = Callable[[str, Event], Outcome]
 OnEvent = Callable[[Stage, Outcome | None], None]  # None: the stage starts; an outcome: it has settled

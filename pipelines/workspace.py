@@ -6,10 +6,20 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from ebmbench.core.errors import UserError
+
 FOLDER = Path("work/flow")
 LOCK = FOLDER / "lock"
 LOGS = FOLDER / "logs"
 OUTCOMES = FOLDER / "outcomes.json"
+
+REPORT = "report"  # the stage that reads all cells
+
+
+def require_pipeline(root: Path) -> None:
+    """A folder without `dvc.yaml` is left as it was found."""
+    if not (root / "dvc.yaml").exists():
+        raise UserError(f"{root}: no dvc.yaml here; this is not the benchmark's folder")
 
 
 def suite_of(root: Path) -> str:

@@ -9,11 +9,13 @@ from collections.abc import Callable
 
 from ebmbench.cli import clean, compare, listing, report, run, stage, suite, tune
 from ebmbench.core.errors import UserError
+from pipelines.answer import exit_code_of
 
 EXAMPLES = """\
 examples:
   ebmbench run                        train, judge and report what changed
   ebmbench run --suite smoke          switch to a suite, then run it
+  ebmbench run --dry-run              what would run, and why
   ebmbench list                       methods, datasets and metrics with their papers
   ebmbench train two_moons dsm        one cell, by hand
   ebmbench tune                       search for the methods' defaults, equally
@@ -48,7 +50,7 @@ def main(argv: list[str] | None = None) -> int:
         return act(arguments)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 2
+        return exit_code_of(error)
     except KeyboardInterrupt:
         print("stopped; run again to go on", file=sys.stderr)
         return 130

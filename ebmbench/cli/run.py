@@ -2,41 +2,73 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ebmbench.cli.command import add_command, project
+from ebmbench.core.errors import UserError
 from ebmbench.core.params import load_params
+from pipelines.options import add_options
+
+if TYPE_CHECKING:
+    from pipelines.answer import Answer
+
+EXAMPLES = """\
+ebmbench run --suite quick --jobs 2     switch to a suite and run it, two stages at a time
+         ebmbench run --dry-run                  what would run, and why; runs nothing
+         ebmbench run --only dsm/two_moons       one cell, what it needs, and the report
+         ebmbench run --only dsm --only /digits  all cells of a method and all of a dataset, with its baselines
+         ebmbench run --fail-fast                start nothing after a failure; --keep-going is the default
+         ebmbench run --wait                     wait for the run that is at work here, then run
+         ebmbench run --json > run.json          the outcome for another program, progress on the screen
+
+exit codes: 0 done, 1 a stage failed or another run is at work here, 2 the request or params.yaml is wrong,
+130 stopped by Ctrl-C"""
 
 
 def add(commands: Any) -> None:
     """Register the command."""
     text = "Run everything that is stale, in parallel, and write the report"
-    command = add_command(commands, "run", text, "ebmbench run --suite quick --jobs 2", act)
+    command = add_command(commands, "run", text, EXAMPLES, act)
     command.add_argument("--suite", help="write this suite into params.yaml first")
-    command.add_argument("--jobs", type=_positive, help="stages at a time (default: one per core)")
-    command.add_argument(
-        "--fail-fast", action="store_true", help="stop at the first failure (default: go on with the others)"
-    )
+    add_options(command)
 
 
 def act(arguments: argparse.Namespace) -> int:
-    """Prepare the workspace and start the flow."""
-    from ebmbench.stages import suites, workspace
+    """Run or plan, and tell of it."""
+    from pipelines.answer import answer
 
-    root = Path.cwd()
+    return answer(lambda: _plan(arguments) if arguments.dry_run else _run(arguments), arguments.json)
+
+
+def _plan(arguments: argparse.Namespace) -> "Answer":
+    from pipelines.forecast import forecast
+
     if arguments.suite:
-        suites.use(root, arguments.suite)
+        name = arguments.suite
+        raise UserError(f"--dry-run writes nothing, so not the suite either; first `ebmbench suite use {name}`")
     root = project()
-    workspace.ready(root, load_params(root))
+    load_params(root)
+    return forecast(root, arguments.only, arguments.wait)
+
+
+def _run(arguments: argparse.Namespace) -> "Answer":
     from pipelines.benchmark import run
 
-    result = run(root, jobs=arguments.jobs, keep_going=not arguments.fail_fast)
-    print(result.told)
-    return result.exit_code
+    root = Path.cwd() if arguments.suite else project()
+    return run(
+        root,
+        arguments.jobs,
+        arguments.keep_going,
+        arguments.only,
+        arguments.wait,
+        prepare=lambda: _prepare(root, arguments.suite),
+    )
 
 
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"found {value}, allowed: 1 or more")
-    return value
+def _prepare(root: Path, suite: str | None) -> None:
+    """Only while no other run is at work: its stages read params.yaml and write what is tidied here."""
+    from ebmbench.stages import suites, workspace
+
+    if suite:
+        suites.use(root, suite)
+    workspace.ready(root, load_params(root))

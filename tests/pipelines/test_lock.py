@@ -1,6 +1,7 @@
 """One flow at a time, and a dead one is no flow."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ebmbench.core.errors import UserError
-from pipelines.lock import only_flow
+from pipelines.lock import Busy, no_flow, only_flow
 
 HOLDER = """
 import sys, time
@@ -18,6 +19,14 @@ from pipelines.lock import only_flow
 with only_flow(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)
+"""
+WAITER = """
+import sys
+from pathlib import Path
+from pipelines.lock import only_flow
+with only_flow(Path(sys.argv[1]), wait=True):
+    print("mine", flush=True)
+    sys.stdin.readline()
 """
 
 
@@ -45,3 +54,47 @@ def test_the_lock_of_a_killed_flow_does_not_block_the_next(sandbox: Path, tmp_pa
         holder.wait()
         with only_flow(tmp_path):
             assert f"pid {os.getpid()}," in (tmp_path / "work/flow/lock").read_text()
+
+
+def test_who_waits_is_told_once_for_whom_and_then_holds_the_workspace(sandbox: Path, tmp_path: Path) -> None:
+    with only_flow(tmp_path):
+        waiter = wait_in(tmp_path)
+        assert waiter.stderr is not None
+        assert f"waiting for another run in this folder: pid {os.getpid()}, started 2" in waiter.stderr.readline()
+        assert waiter.poll() is None
+    assert waiter.stdout is not None
+    assert waiter.stdout.readline() == "mine\n"
+    with pytest.raises(UserError, match=f"pid {waiter.pid}"), only_flow(tmp_path):
+        pass
+    assert waiter.communicate("\n", timeout=20) == ("", "")
+
+
+def test_who_waited_for_a_lock_that_was_cleaned_away_still_excludes_others(sandbox: Path, tmp_path: Path) -> None:
+    with only_flow(tmp_path):
+        waiter = wait_in(tmp_path)
+        assert waiter.stderr is not None
+        waiter.stderr.readline()
+        shutil.rmtree(tmp_path / "work")  # what `ebmbench clean` does while it holds the workspace
+    assert waiter.stdout is not None
+    assert waiter.stdout.readline() == "mine\n"
+    with pytest.raises(UserError, match=f"pid {waiter.pid}"), only_flow(tmp_path):
+        pass
+    waiter.communicate("\n", timeout=20)
+
+
+def test_asking_whether_the_workspace_is_free_neither_takes_it_nor_leaves_a_trace(tmp_path: Path) -> None:
+    no_flow(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    with only_flow(tmp_path):
+        before = (tmp_path / "work/flow/lock").read_text()
+        with pytest.raises(Busy, match=f"pid {os.getpid()}, .*--wait"):
+            no_flow(tmp_path)
+        assert (tmp_path / "work/flow/lock").read_text() == before
+    no_flow(tmp_path)
+    with only_flow(tmp_path):
+        pass
+
+
+def wait_in(root: Path) -> "subprocess.Popen[str]":
+    pipe = subprocess.PIPE
+    return subprocess.Popen([sys.executable, "-c", WAITER, str(root)], stdin=pipe, stdout=pipe, stderr=pipe, text=True)

@@ -1,0 +1,62 @@
+"""The suite's cells, which of them a user asks for, and the part of the graph that those need.
+
+DVC names a cell's stages `train@<dataset>-<method>`. A name of either kind may hold a dash itself, so what follows
+the `@` is looked up among the suite's cells and never taken apart.
+"""
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from ebmbench.core.errors import UserError, nearest
+from pipelines.workspace import REPORT, at, read_mapping
+
+Graph = dict[str, list[str]]
+
+
+def cells_of(root: Path) -> dict[str, str]:
+    """`dataset/method` by what DVC writes after the `@`."""
+    datasets, methods = _names(root)
+    return {f"{dataset}-{method}": f"{dataset}/{method}" for dataset in datasets for method in methods}
+
+
+def narrow(root: Path, graph: Graph, only: Iterable[str]) -> Graph:
+    """The stages of the chosen cells, all that these need, and the report, whatever else it depends on."""
+    items = {item for pattern in only for item in _items(root, pattern)}
+    keep = {name for name in graph if name.partition("@")[2] in items}
+    pending = list(keep)
+    while pending:
+        needed = set(graph[pending.pop()]) - keep
+        keep |= needed
+        pending += needed
+    keep.add(REPORT)
+    return {name: [up for up in graph[name] if up in keep] for name in graph if name in keep}
+
+
+def _items(root: Path, pattern: str) -> set[str]:
+    """What DVC writes after the `@` of the stages that METHOD, METHOD/DATASET or /DATASET means."""
+    datasets, methods = _names(root)
+    method, _, dataset = pattern.partition("/")
+    _mistaken_for_a_dataset(pattern, methods, datasets)
+    chosen = _match(pattern, "datasets", dataset, datasets)
+    cells = {f"{one}-{other}" for one in chosen for other in _match(pattern, "methods", method, methods)}
+    whole = method in ("", "*")  # the baselines are rows of a dataset's table like any method
+    return cells | set(chosen if whole else [])
+
+
+def _match(pattern: str, kind: str, part: str, names: list[str]) -> list[str]:
+    found = [name for name in names if fnmatchcase(name, part or "*")]
+    if not found:
+        raise UserError(f"--only {pattern}: {kind}: found '{part}', {nearest(part, names)}")
+    return found
+
+
+def _mistaken_for_a_dataset(pattern: str, methods: list[str], datasets: list[str]) -> None:
+    method, _, dataset = pattern.partition("/")
+    if method in datasets and method not in methods and (not dataset or dataset in methods):
+        raise UserError(f"--only {pattern}: '{method}' is a dataset (did you mean '{dataset}/{method}'?)")
+
+
+def _names(root: Path) -> tuple[list[str], list[str]]:
+    benchmark = at(read_mapping(root / "params.yaml"), "benchmark") or {}
+    return list(benchmark.get("datasets") or []), list(benchmark.get("methods") or [])

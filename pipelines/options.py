@@ -1,0 +1,37 @@
+"""The options of a run, the same for `ebmbench run` and `python -m pipelines.benchmark`."""
+
+import argparse
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What to run, how, and how to tell of it."""
+    parser.add_argument("--jobs", type=_positive, metavar="N", help="stages at a time (default: one per core)")
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="METHOD/DATASET",
+        help="only these cells, what they need, and the report; METHOD or /DATASET alone means all its cells, "
+        "* is a wildcard; may be given again",
+    )
+    failure = parser.add_mutually_exclusive_group()
+    failure.add_argument(
+        "--keep-going",
+        dest="keep_going",
+        action="store_true",
+        default=True,
+        help="after a failure go on with all that does not need the failed stage (the default)",
+    )
+    failure.add_argument(
+        "--fail-fast", dest="keep_going", action="store_false", help="after a failure start nothing more"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="say what would run and why, and run nothing")
+    parser.add_argument("--wait", action="store_true", help="if another run is at work here, wait until it has ended")
+    parser.add_argument("--json", action="store_true", help="print the outcome as one JSON object, all else to stderr")
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"found {value}, allowed: 1 or more")
+    return value

@@ -1,0 +1,84 @@
+"""`--only`: which part of the graph is chosen, without DVC."""
+
+from pathlib import Path
+
+import pytest
+
+from ebmbench.core.errors import UserError
+from pipelines.cells import cells_of, narrow
+
+DATASETS, METHODS = ["two_moons", "rings-2d"], ["dsm", "nce", "nce-2d"]
+PARAMS = f"benchmark: {{suite: tiny, datasets: {DATASETS}, methods: {METHODS}}}\n"
+
+
+def graph() -> dict[str, list[str]]:
+    """As `dvc dag` gives it: the report follows all that writes to `runs/`."""
+    found: dict[str, list[str]] = {"report": []}
+    for dataset in DATASETS:
+        found |= {f"prepare@{dataset}": [], f"baselines@{dataset}": [f"prepare@{dataset}"]}
+        for method in METHODS:
+            found[f"train@{dataset}-{method}"] = [f"prepare@{dataset}"]
+            found[f"evaluate@{dataset}-{method}"] = [f"train@{dataset}-{method}"]
+    return found | {"report": [name for name in found if name.startswith(("baselines", "train", "evaluate"))]}
+
+
+def cell(dataset: str, method: str) -> set[str]:
+    return {f"train@{dataset}-{method}", f"evaluate@{dataset}-{method}"}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "params.yaml").write_text(PARAMS)
+    return tmp_path
+
+
+def chosen(root: Path, *only: str) -> set[str]:
+    return set(narrow(root, graph(), only))
+
+
+def test_one_cell_brings_what_it_needs_and_the_report_and_no_other_cell(root: Path) -> None:
+    assert chosen(root, "dsm/two_moons") == {"prepare@two_moons", "report", *cell("two_moons", "dsm")}
+
+
+def test_the_report_waits_for_the_chosen_cells_alone(root: Path) -> None:
+    part = narrow(root, graph(), ["dsm/two_moons"])
+    assert set(part["report"]) == cell("two_moons", "dsm")
+
+
+def test_dashes_in_names_do_not_mix_cells_up(root: Path) -> None:
+    assert chosen(root, "nce/rings-2d") == {"prepare@rings-2d", "report", *cell("rings-2d", "nce")}
+
+
+def test_a_method_means_its_cells_on_every_dataset_without_their_baselines(root: Path) -> None:
+    cells = cell("two_moons", "dsm") | cell("rings-2d", "dsm")
+    assert chosen(root, "dsm") == {"prepare@two_moons", "prepare@rings-2d", "report", *cells}
+
+
+@pytest.mark.parametrize("pattern", ["/two_moons", "*/two_moons"])
+def test_a_dataset_means_all_its_cells_and_its_baselines(root: Path, pattern: str) -> None:
+    assert chosen(root, pattern) == {name for name in graph() if "two_moons" in name} | {"report"}
+
+
+def test_a_wildcard_and_several_choices_add_up(root: Path) -> None:
+    cells = cell("two_moons", "nce") | cell("two_moons", "nce-2d") | cell("two_moons", "dsm")
+    assert chosen(root, "nc*/two_moons", "dsm/two_moons") == {"prepare@two_moons", "report", *cells}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("dsn/two_moons", r"--only dsn/two_moons: methods: found 'dsn', .*did you mean 'dsm'"),
+        ("dsm/to_moons", r"datasets: found 'to_moons', .*did you mean 'two_moons'"),
+        ("two_moons", r"'two_moons' is a dataset \(did you mean '/two_moons'\?\)"),
+        ("two_moons/dsm", r"did you mean 'dsm/two_moons'"),
+        ("dsm/two_moons/0", r"datasets: found 'two_moons/0'"),
+    ],
+)
+def test_an_unknown_name_is_refused_with_the_nearest(root: Path, pattern: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        narrow(root, graph(), ["nce", pattern])
+
+
+def test_cells_are_found_by_what_dvc_writes_after_the_at(root: Path) -> None:
+    assert cells_of(root)["rings-2d-nce-2d"] == "rings-2d/nce-2d"
+    assert len(cells_of(root)) == len(DATASETS) * len(METHODS)

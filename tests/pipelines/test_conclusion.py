@@ -1,0 +1,92 @@
+"""What a run ends with, for a person, for a program and for the next command."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipelines.conclusion import conclude, worst_by_cell
+from pipelines.outcome import BLOCKED, FAILED, RAN, RESTORED, SKIPPED, STOPPED, Outcome, Result, read_result
+from pipelines.outcome import write_result as write
+from pipelines.plan import Plan, make_plan
+
+CELLS = {"rings-dsm": "rings/dsm", "rings-nce": "rings/nce"}
+GRAPH = {
+    "prepare@rings": [],
+    "train@rings-dsm": ["prepare@rings"],
+    "evaluate@rings-dsm": ["train@rings-dsm"],
+    "train@rings-nce": ["prepare@rings"],
+    "report": ["evaluate@rings-dsm", "train@rings-nce"],
+}
+FAILURE = Outcome(FAILED, seconds=1.5, log="work/flow/logs/train@rings-nce.log", cause="too hot")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "params.yaml").write_text("benchmark: {suite: tiny, datasets: [rings], methods: [dsm, nce]}\n")
+    return tmp_path
+
+
+def plan() -> Plan:
+    return make_plan({name: list(ups) for name, ups in GRAPH.items()}, dict.fromkeys(GRAPH, "never run"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "worst"),
+    [
+        (SKIPPED, RESTORED, RESTORED),
+        (RESTORED, RAN, RAN),
+        (RAN, STOPPED, STOPPED),
+        (STOPPED, BLOCKED, BLOCKED),
+        (BLOCKED, FAILED, FAILED),
+    ],
+)
+def test_a_cell_is_as_bad_as_its_worst_stage_in_whatever_order(first: str, second: str, worst: str) -> None:
+    for one, other in ((first, second), (second, first)):
+        stages = {"train@rings-dsm": Outcome(one), "evaluate@rings-dsm": Outcome(other)}
+        assert worst_by_cell(stages, CELLS) == {"rings/dsm": worst}
+
+
+def test_what_cells_share_is_in_none_of_them() -> None:
+    assert worst_by_cell({"prepare@rings": Outcome(FAILED), "report": Outcome(RAN)}, CELLS) == {}
+
+
+def test_a_cell_that_was_stopped_half_way_is_not_told_as_done(root: Path) -> None:
+    settled = {"prepare@rings": Outcome(RAN), "train@rings-dsm": Outcome(RAN)}
+    result = conclude(root, plan(), settled, 2.0, stopped=True)
+    assert result.exit_code == 130
+    assert result.stages["evaluate@rings-dsm"].kind == STOPPED
+    assert result.cells == {"rings/dsm": STOPPED, "rings/nce": STOPPED}
+
+
+def test_the_result_survives_the_file_it_is_kept_in(root: Path) -> None:
+    result = Result(stages={"report": Outcome(RAN)}, cells={"rings/dsm": RAN}, only=("dsm", "/rings"), exit_code=0)
+    write(root, result)
+    assert read_result(root) == result
+
+
+def test_a_program_reads_the_whole_run_from_its_record(root: Path) -> None:
+    report = root / "reports/tiny/latest/report.md"
+    report.parent.mkdir(parents=True)
+    report.touch()
+    settled = dict.fromkeys(GRAPH, Outcome(RAN, seconds=1.0, log="a.log")) | {"train@rings-nce": FAILURE}
+    record = json.loads(json.dumps(conclude(root, plan(), settled, 2.0004, stopped=False).record))
+    assert record.pop("stages")["train@rings-nce"] == {
+        "outcome": "failed",
+        "seconds": 1.5,
+        "log": "work/flow/logs/train@rings-nce.log",
+        "cause": "too hot",
+    }
+    assert record == {
+        "exit_code": 1,
+        "seconds": 2.0,
+        "only": [],
+        "cells": {"rings/dsm": "ran", "rings/nce": "failed"},
+        "report": "reports/tiny/latest/report.md",
+        "since": None,
+        "comparison": None,
+    }
+
+
+def test_a_part_that_is_up_to_date_is_not_told_as_the_whole() -> None:
+    assert Result(only=("dsm", "/rings")).message == "nothing to do: dsm /rings is up to date"

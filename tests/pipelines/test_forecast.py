@@ -1,0 +1,109 @@
+"""`--dry-run` on a real DVC repository, and the options that both commands share."""
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipelines.benchmark import main
+from pipelines.forecast import Forecast, forecast
+from pipelines.lock import only_flow
+from pipelines.options import add_options
+from pipelines.plan import make_plan
+
+TEXT = """\
+train@rings-dsm     code/dsm.py changed
+evaluate@rings-dsm  follows train@rings-dsm
+report              follows train@rings-dsm and 1 more
+
+would run 3 of 4 chosen stages: 1 train, 1 evaluate, 1 report; up to date: 1
+"""
+
+
+def files(root: Path) -> dict[str, int]:
+    """All but what DVC keeps for itself, with the times at which they were written."""
+    found = [path for path in root.rglob("*") if not {".dvc", ".git"} & set(path.relative_to(root).parts)]
+    return {str(path): path.stat().st_mtime_ns for path in found}
+
+
+def parsed(*words: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    add_options(parser)
+    return parser.parse_args(words)
+
+
+def test_a_dry_run_tells_what_would_run_and_why_and_does_nothing(done: Path) -> None:
+    (done / "code/dsm.py").write_text("# new\n")
+    before = files(done)
+    program = "import sys; from pipelines.benchmark import main; code = main(sys.argv[1:]); "
+    program += "sys.exit(code or 'prefect' in sys.modules)"
+    command = [sys.executable, "-c", program, "--dry-run", "--only", "dsm/rings", "--root", str(done)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, TEXT, "")
+    assert files(done) == before
+
+
+def test_a_dry_run_for_a_program_has_the_same_reasons(done: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (done / "code/nce.py").write_text("# new\n")
+    assert main(["--root", str(done), "--dry-run", "--json", "--only", "nce/rings"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record.pop("stages") == {
+        "train@rings-nce": {"why": "code/nce.py changed"},
+        "evaluate@rings-nce": {"why": "follows train@rings-nce"},
+        "report": {"why": "follows train@rings-nce and 1 more"},
+    }
+    assert record == {"dry_run": True, "exit_code": 0, "only": ["nce/rings"], "up_to_date": 1}
+
+
+def test_stale_cells_outside_the_choice_do_not_make_its_report_stale(done: Path) -> None:
+    (done / "code/nce.py").write_text("# new\n")
+    assert forecast(done, ["dsm"]).told == "nothing to do: dsm is up to date"
+    assert "report" in [stage.name for stage in forecast(done).plan.todo]
+
+
+def test_the_whole_plan_is_not_called_a_choice() -> None:
+    told = Forecast(make_plan({"a@x": [], "a@y": [], "b": ["a@x"]}, {"a@x": "never run"})).told
+    assert told.splitlines()[-1] == "would run 2 of 3 stages: 1 a, 1 b; up to date: 1"
+
+
+@pytest.mark.parametrize("mode", [[], ["--dry-run"]])
+def test_a_workspace_that_is_held_is_told_in_one_line_and_ends_as_a_failure(
+    workspace: Path, capsys: pytest.CaptureFixture[str], mode: list[str]
+) -> None:
+    with only_flow(workspace):
+        assert main(["--root", str(workspace), *mode]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("error: another run is at work in this folder: pid ")
+    assert printed.err.count("\n") == 1
+
+
+def test_a_refusal_is_one_json_object_too(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--root", str(workspace), "--json", "--only", "dsn"]) == 2
+    printed = capsys.readouterr()
+    record = json.loads(printed.out)
+    assert record["exit_code"] == 2
+    assert "did you mean 'dsm'" in record["error"]
+    assert printed.err == f"error: {record['error']}\n"
+
+
+def test_a_run_keeps_going_unless_told_otherwise_and_not_both() -> None:
+    assert parsed().keep_going
+    assert parsed("--keep-going").keep_going
+    assert not parsed("--fail-fast").keep_going
+    with pytest.raises(SystemExit, match="2"):
+        parsed("--keep-going", "--fail-fast")
+
+
+@pytest.mark.parametrize("words", [["--jobs", "0"], ["--jobs", "two"], ["--stop-at-failure"]])
+def test_options_that_make_no_sense_are_refused(words: list[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        parsed(*words)
+
+
+def test_choices_add_up() -> None:
+    assert parsed("--only", "dsm", "--only", "/rings").only == ["dsm", "/rings"]
+    assert parsed().only == []  # and the one before has not stayed

@@ -1,0 +1,69 @@
+"""`ebmbench run` with its options in a clone of the project: real stages, the real flow."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from pipelines.lock import only_flow
+from tests.workflow.conftest import Clone
+
+CELL = {f"{kind}@two_moons-dsm" for kind in ("train", "sample", "evaluate")}
+NEEDED = {"prepare@two_moons", "features@two_moons", "report"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--only", "dsn/two_moons"], "methods: found 'dsn', allowed: dsm, nce (did you mean 'dsm'?)"),
+        (["--only", "two_moons/dsm"], "did you mean 'dsm/two_moons'?"),
+        (["--suite", "smoke"], "first `ebmbench suite use smoke`"),
+    ],
+)
+def test_a_dry_run_that_cannot_be_planned_is_refused_in_one_line_and_leaves_nothing(
+    clone: Clone, words: list[str], message: str
+) -> None:
+    params = (clone.root / "params.yaml").read_bytes()
+    printed = clone.run("ebmbench", "run", "--dry-run", *words, code=2)
+    assert message in printed
+    assert printed.count("\n") == 1
+    assert not (clone.root / "work").exists()
+    assert (clone.root / "params.yaml").read_bytes() == params
+
+
+def test_a_dry_run_lists_the_stages_of_a_cell_with_reasons_and_leaves_nothing(clone: Clone) -> None:
+    printed = clone.run("ebmbench", "run", "--dry-run", "--only", "dsm/two_moons")
+    listed, counts = printed.split("\n\n")
+    assert {line.split()[0]: line.split(maxsplit=1)[1] for line in listed.splitlines()} == dict.fromkeys(
+        CELL | NEEDED, "never run"
+    )
+    assert counts.startswith("would run 6 of 6 chosen stages: ")
+    assert not (clone.root / "work").exists()
+
+
+def test_a_run_edits_nothing_while_another_is_at_work(clone: Clone) -> None:
+    params = (clone.root / "params.yaml").read_bytes()
+    with only_flow(clone.root):
+        printed = clone.run("ebmbench", "run", "--suite", "smoke", code=1)
+    assert printed.startswith("error: another run is at work in this folder: pid ")
+    assert (clone.root / "params.yaml").read_bytes() == params
+
+
+def test_one_cell_runs_alone_and_is_told_as_json(clone: Clone) -> None:
+    command = [sys.executable, "-m", "ebmbench", "run", "--json", "--jobs", "2", "--only", "dsm/two_moons"]
+    done = subprocess.run(command, cwd=clone.root, env=clone.environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    assert {name: stage["outcome"] for name, stage in record["stages"].items()} == dict.fromkeys(CELL | NEEDED, "ran")
+    assert record["cells"] == {"two_moons/dsm": "ran"}
+    assert record["report"] == "reports/tiny/latest/report.md"
+    assert "[6/6] report ran" in done.stderr
+    log = clone.root / record["stages"]["train@two_moons-dsm"]["log"]
+    assert "Running stage 'train@two_moons-dsm'" in log.read_text(encoding="utf-8")
+    assert {path.name for path in (clone.root / "runs/tiny/two_moons").iterdir()} == {"dsm"}
+
+
+def test_the_cell_is_then_up_to_date_while_the_others_are_not(clone: Clone) -> None:
+    assert "nothing to do: dsm/two_moons is up to date" in clone.run("ebmbench", "run", "--only", "dsm/two_moons")
+    assert "train@two_moons-nce" in clone.run("ebmbench", "run", "--dry-run")
