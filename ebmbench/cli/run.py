@@ -55,6 +55,8 @@ def _run(arguments: argparse.Namespace) -> "Answer":
     from pipelines.benchmark import run
 
     root = Path.cwd() if arguments.suite else project()
+    if not arguments.suite:
+        load_params(root)  # a fault in it is told before anything else is
     return run(
         root,
         arguments.jobs,

@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -21,6 +22,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 MISSING = "no browser: none of chromium, chromium-browser, google-chrome is on the path; `make browser` says more"
 COMMITTED = sorted((Path(__file__).parents[2] / "reports").glob("*/latest/index.html"))
+FIRST = "quick"  # the committed report that every run of the tests looks at; the others take minutes
 Visit = Callable[..., Page]
 
 
@@ -64,7 +66,12 @@ def visit(browser: Browser, troubles: list[str]) -> Iterator[Visit]:
     assert not troubles
 
 
-@pytest.fixture(params=["report", "image_report", *COMMITTED], ids=lambda of: getattr(of, "parts", [of] * 3)[-3])
+def _page(file: Path) -> Any:
+    name = file.parts[-3]
+    return pytest.param(file, id=name, marks=[] if name == FIRST else pytest.mark.slow)
+
+
+@pytest.fixture(params=["report", "image_report", *map(_page, COMMITTED)])
 def index(request: pytest.FixtureRequest) -> Path:
     """The page of each report that there is."""
     of = request.param

@@ -61,10 +61,16 @@ def root(tmp_path: Path) -> Path:
     return write_suite(tmp_path / "project")
 
 
+# Files of several packages take turns, and a package's fixtures end with each turn: what takes seconds is kept.
+_built: dict[str, Path] = {}
+
+
 @pytest.fixture(scope="package")
 def report(tmp_path_factory: pytest.TempPathFactory, params: dict[str, Any]) -> Path:
     """The report of the suite, to read."""
-    return build(write_suite(tmp_path_factory.mktemp("project")), params)
+    if "report" not in _built:
+        _built["report"] = build(write_suite(tmp_path_factory.mktemp("project")), params)
+    return _built["report"]
 
 
 @pytest.fixture(scope="session")
@@ -78,4 +84,6 @@ def image_params() -> dict[str, Any]:
 @pytest.fixture(scope="package")
 def image_report(tmp_path_factory: pytest.TempPathFactory, image_params: dict[str, Any]) -> Path:
     """The report of the suite of images, to read; its project is four folders above."""
-    return build(write_images(tmp_path_factory.mktemp("images")), image_params)
+    if "image_report" not in _built:
+        _built["image_report"] = build(write_images(tmp_path_factory.mktemp("images")), image_params)
+    return _built["image_report"]
