@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from ebmbench.core.registry import names
+from ebmbench.report.curves import COLUMNS as CURVES
 from ebmbench.report.groups import COSTS
 from ebmbench.report.results import COLUMNS, INTEGERS, NUMBERS, load_results
 from ebmbench.report.verdicts import ABOUT
@@ -39,6 +40,11 @@ def test_the_page_lists_the_columns_of_the_table_with_their_types_in_order() -> 
     found = [(row[0].strip("`"), row[1]) for row in rows()]
     assert found == [(column, kind(column)) for column in COLUMNS]
     assert all(len(row) == 5 for row in rows())
+
+
+def test_the_page_explains_the_columns_of_the_curves() -> None:
+    section = PAGE.split("## curves.csv")[1]
+    assert re.findall(r"(?m)^\| `(\w+)` \| (.*) \|$", section) == list(CURVES.items())
 
 
 @pytest.mark.parametrize("report", REPORTS, ids=lambda file: file.parent.relative_to(ROOT / "reports").as_posix())
