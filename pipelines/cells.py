@@ -33,28 +33,39 @@ def narrow(root: Path, graph: Graph, only: Iterable[str]) -> Graph:
     return {name: [up for up in graph[name] if up in keep] for name in graph if name in keep}
 
 
-def _items(root: Path, pattern: str) -> set[str]:
-    """What DVC writes after the `@` of the stages that METHOD, METHOD/DATASET or /DATASET means."""
+def cells_named(root: Path, pattern: str, asker: str) -> set[str]:
+    """What DVC writes after the `@` of the cells that METHOD, METHOD/DATASET or /DATASET means."""
     datasets, methods = _names(root)
     method, _, dataset = pattern.partition("/")
-    _mistaken_for_a_dataset(pattern, methods, datasets)
-    chosen = _match(pattern, "datasets", dataset, datasets)
-    cells = {f"{one}-{other}" for one in chosen for other in _match(pattern, "methods", method, methods)}
+    _mistaken_for_a_dataset(asker, pattern, methods, datasets)
+    chosen = _match(asker, "datasets", dataset, datasets)
+    return {f"{one}-{other}" for one in chosen for other in _match(asker, "methods", method, methods)}
+
+
+def stages_of(item: str, kinds: Iterable[str]) -> list[str]:
+    """The names of a cell's stages of these kinds."""
+    return [f"{kind}@{item}" for kind in kinds]
+
+
+def _items(root: Path, pattern: str) -> set[str]:
+    """The cells of a pattern and, where it names all of a dataset, the dataset's own stages."""
+    cells = cells_named(root, pattern, f"--only {pattern}")
+    method, _, dataset = pattern.partition("/")
     whole = method in ("", "*")  # the baselines are rows of a dataset's table like any method
-    return cells | set(chosen if whole else [])
+    return cells | {name for name in _names(root)[0] if whole and fnmatchcase(name, dataset or "*")}
 
 
-def _match(pattern: str, kind: str, part: str, names: list[str]) -> list[str]:
+def _match(asker: str, kind: str, part: str, names: list[str]) -> list[str]:
     found = [name for name in names if fnmatchcase(name, part or "*")]
     if not found:
-        raise UserError(f"--only {pattern}: {kind}: found '{part}', {nearest(part, names)}")
+        raise UserError(f"{asker}: {kind}: found '{part}', {nearest(part, names)}")
     return found
 
 
-def _mistaken_for_a_dataset(pattern: str, methods: list[str], datasets: list[str]) -> None:
+def _mistaken_for_a_dataset(asker: str, pattern: str, methods: list[str], datasets: list[str]) -> None:
     method, _, dataset = pattern.partition("/")
     if method in datasets and method not in methods and (not dataset or dataset in methods):
-        raise UserError(f"--only {pattern}: '{method}' is a dataset (did you mean '{dataset}/{method}'?)")
+        raise UserError(f"{asker}: '{method}' is a dataset (did you mean '{dataset}/{method}'?)")
 
 
 def _names(root: Path) -> tuple[list[str], list[str]]:

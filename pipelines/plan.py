@@ -15,6 +15,7 @@ from ebmbench.core.errors import UserError
 from pipelines.cells import narrow
 from pipelines.dvc_cli import ask
 from pipelines.reasons import explain
+from pipelines.room import gpus_by_stage
 
 _NODE = re.compile(r'^"(?P<stage>[^"]+)";$')
 _EDGE = re.compile(r'^"(?P<upstream>[^"]+)" -> "(?P<stage>[^"]+)";$')
@@ -22,11 +23,12 @@ _EDGE = re.compile(r'^"(?P<upstream>[^"]+)" -> "(?P<stage>[^"]+)";$')
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage of `dvc.yaml`; `why` is None when it is up to date."""
+    """One stage of `dvc.yaml`; `why` is None when it is up to date, `gpus` is what its cell asks for."""
 
     name: str
     upstreams: tuple[str, ...]
     why: str | None = None
+    gpus: int = 0
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Plan:
         """The stale stages, each with only those upstreams that are stale too."""
         stale = {stage.name for stage in self.stages if stage.why is not None}
         return tuple(
-            Stage(stage.name, tuple(name for name in stage.upstreams if name in stale), stage.why)
+            replace(stage, upstreams=tuple(name for name in stage.upstreams if name in stale))
             for stage in self.stages
             if stage.name in stale
         )
@@ -53,7 +55,9 @@ def read_plan(root: Path, only: Sequence[str] = ()) -> Plan:
     if only:
         upstreams = narrow(root, upstreams, only)
     status = json.loads(ask(root, "status", "--json"))
-    return replace(make_plan(upstreams, explain(root, status)), only=tuple(only))
+    plan, gpus = make_plan(upstreams, explain(root, status)), gpus_by_stage(root)
+    stages = tuple(replace(stage, gpus=gpus.get(stage.name, 0)) for stage in plan.stages)
+    return Plan(stages, tuple(only))
 
 
 def parse_dot(text: str) -> dict[str, list[str]]:

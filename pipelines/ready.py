@@ -3,10 +3,11 @@
 Among the ready stages the one with the longest path still before it goes first. A stage that fails blocks
 what follows from it and nothing else; only `report` runs all the same, since a failure is something to
 report. This file knows nothing of DVC or Prefect: `run_stage` does the work, in a thread, until it is done or
-`stop` is set.
+`stop` is set. How much may run at once is asked again and again, for machines may come and go.
 """
 
 import contextvars
+import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -14,23 +15,28 @@ from threading import Event
 
 from pipelines.outcome import BLOCKED, FAILED, Outcome
 from pipelines.plan import Plan, Stage
+from pipelines.room import Room
 from pipelines.workspace import REPORT
 
 RunStage = Callable[[str, Event], Outcome]
+Rooms = Callable[[], Room]
 OnEvent = Callable[[Stage, Outcome | None], None]  # None: the stage starts; an outcome: it has settled
+
+_LOOK_SECONDS = 1.0  # until the room is looked at again
 
 
 def drain(
-    plan: Plan, jobs: int, run_stage: RunStage, keep_going: bool = True, on_event: OnEvent | None = None
+    plan: Plan, room: int | Rooms, run_stage: RunStage, keep_going: bool = True, on_event: OnEvent | None = None
 ) -> dict[str, Outcome]:
-    """Run all that is to do, `jobs` at a time; an interrupt stops what runs and is raised again."""
+    """Run all that is to do, as much at a time as there is room; an interrupt stops what runs and is raised again."""
+    rooms = room if callable(room) else lambda: Room(room)
     queue = _Queue(plan.todo, keep_going, on_event or _ignore)
     stop = Event()
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
+    with ThreadPoolExecutor(max_workers=max(1, len(plan.todo))) as pool:
         try:
             while queue.waiting or queue.running:
                 queue.block()
-                for stage in queue.ready(jobs - len(queue.running)):
+                for stage in queue.ready(rooms()):
                     # A fresh copy of the context: Prefect finds there the flow run that a task belongs to.
                     context = contextvars.copy_context()
                     queue.start(stage, pool.submit(context.run, run_stage, stage.name, stop))
@@ -58,10 +64,15 @@ class _Queue:
         self.waiting = {stage.name: stage for stage in self.todo}
         self.depth = _depths(self.todo)
 
-    def ready(self, slots: int) -> list[Stage]:
+    def ready(self, room: Room) -> list[Stage]:
         settled = self.outcomes.keys()
         free = [stage for stage in self.waiting.values() if settled >= set(stage.upstreams)]
-        return sorted(free, key=lambda stage: -self.depth[stage.name])[:slots]
+        chosen: list[Stage] = []
+        for stage in sorted(free, key=lambda stage: -self.depth[stage.name]):
+            beside = [*self.running.values(), *chosen]
+            if room.admits(stage.gpus, (other.gpus for other in beside)):
+                chosen.append(stage)
+        return chosen
 
     def start(self, stage: Stage, future: Future[Outcome]) -> None:
         del self.waiting[stage.name]
@@ -69,8 +80,10 @@ class _Queue:
         self.on_event(stage, None)
 
     def settle(self) -> None:
-        """Wait until at least one running stage is done."""
-        for future in wait(self.running, return_when=FIRST_COMPLETED).done:
+        """Wait until a running stage is done, or for a moment."""
+        if not self.running:  # no room for any: machines may come
+            time.sleep(_LOOK_SECONDS if self.waiting else 0)
+        for future in wait(self.running, _LOOK_SECONDS, FIRST_COMPLETED).done:
             self._record(self.running.pop(future), _outcome(future))
 
     def block(self) -> None:
