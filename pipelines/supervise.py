@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
@@ -56,37 +56,51 @@ def _launch(arguments: list[str], log: Path, root: Path, env: dict[str, str]) ->
         )
 
 
-def run(command: list[str], log: Path, root: Path, stop: Event) -> int | None:
+def run(command: list[str], log: Path, root: Path, stop: Event, variables: Mapping[str, str] = {}) -> int | None:
     """The command's exit code, or None if `stop` was set before it ended."""
-    with guarded(command, log, root, environment()) as process:
+    with guarded(command, log, root, {**environment(), **variables}) as process:
         while process.poll() is None:
             if stop.wait(_POLL_SECONDS):
                 return None
     return process.returncode
 
 
-def reproduce(root: Path, stage: str, stop: Event) -> Outcome:
-    """Let DVC bring one stage up to date; its upstreams are taken as they are."""
-    log = LOGS / f"{stage.replace(os.sep, '_')}.log"
+def log_of(stage: str) -> Path:
+    """Where a stage's log is, from the workspace."""
+    return LOGS / f"{stage.replace(os.sep, '_')}.log"
+
+
+def reproduce(
+    root: Path,
+    stage: str,
+    stop: Event,
+    options: Sequence[str] = ("--single-item",),
+    variables: Mapping[str, str] = {},
+) -> Outcome:
+    """Let DVC bring one stage up to date; unless the options say otherwise, its upstreams are taken as they are."""
+    log = log_of(stage)
     (root / log).parent.mkdir(parents=True, exist_ok=True)
     (root / log).unlink(missing_ok=True)
     start = time.monotonic()
-    kind = _attempts(root, stage, root / log, stop)
+    command = [*DVC, "--wait-for-lock", "repro", *options, stage]
+    kind = _attempts(command, root / log, root, stop, variables)
+    if kind == RAN:
+        kind = what_happened(stage, (root / log).read_text(encoding="utf-8", errors="replace"))
     cause = complaint((root / log).read_text(encoding="utf-8", errors="replace")) if kind == FAILED else None
     return Outcome(kind, seconds=round(time.monotonic() - start, 3), log=log.as_posix(), cause=cause)
 
 
-def _attempts(root: Path, stage: str, log: Path, stop: Event) -> str:
-    command = [*DVC, "--wait-for-lock", "repro", "--single-item", stage]
+def _attempts(command: list[str], log: Path, root: Path, stop: Event, variables: Mapping[str, str]) -> str:
+    """How the command ended; what remains of lock errors is tried again."""
     give_up = time.monotonic() + RETRY_SECONDS
     read = 0
     while not stop.is_set():
-        code = run(command, log, root, stop)
+        code = run(command, log, root, stop, variables)
         if code is None:
             break
         text = log.read_text(encoding="utf-8", errors="replace")
         if code == 0:
-            return what_happened(stage, text)
+            return RAN
         if not is_lock_error(_dvc_errors(text[read:])) or time.monotonic() > give_up:
             return FAILED
         read = len(text)
