@@ -41,11 +41,16 @@ def benchmark(
         if plan is None:
             stack.enter_context(only_flow(folder))
             plan = read_plan(folder, only or ())
-        artifacts = Artifacts(plan)
-        result = attach(folder, _carry_out(folder, artifacts, jobs_or_cores(jobs), keep_going))
-        write_result(folder, result)
-        artifacts.publish(folder, result)
-    return _flow_state(result)
+        return flow_state(carry_out(folder, plan, jobs, keep_going))
+
+
+def carry_out(root: Path, plan: Plan, jobs: int | None, keep_going: bool) -> Result:
+    """Run what the plan says in the workspace `root`, which the caller holds, and show it in the flow run at hand."""
+    artifacts = Artifacts(plan)
+    result = attach(root, _carry_out(root, artifacts, jobs_or_cores(jobs), keep_going))
+    write_result(root, result)
+    artifacts.publish(root, result)
+    return result
 
 
 def _carry_out(root: Path, artifacts: Artifacts, jobs: int, keep_going: bool) -> Result:
@@ -90,7 +95,8 @@ def _stage_state(outcome: Outcome) -> State[Any]:
     return Failed(message=f"see {outcome.log}")
 
 
-def _flow_state(result: Result) -> State[Any]:
+def flow_state(result: Result) -> State[Any]:
+    """How Prefect is to show the whole run."""
     if result.exit_code == EXIT_STOPPED:
         return Cancelled(message=result.message)
     return Failed(message=result.message) if result.exit_code else Completed(message=result.message)

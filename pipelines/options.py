@@ -5,15 +5,7 @@ import argparse
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What to run, how, and how to tell of it."""
-    parser.add_argument("--jobs", type=_positive, metavar="N", help="stages at a time (default: one per core)")
-    parser.add_argument(
-        "--only",
-        action="append",
-        default=[],
-        metavar="METHOD/DATASET",
-        help="only these cells, what they need, and the report; METHOD or /DATASET alone means all its cells, "
-        "* is a wildcard; may be given again",
-    )
+    add_choice(parser)
     failure = parser.add_mutually_exclusive_group()
     failure.add_argument(
         "--keep-going",
@@ -28,6 +20,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="say what would run and why, and run nothing")
     parser.add_argument("--wait", action="store_true", help="if another run is at work here, wait until it has ended")
     parser.add_argument("--json", action="store_true", help="print the outcome as one JSON object, all else to stderr")
+
+
+def add_choice(parser: argparse.ArgumentParser) -> None:
+    """How many at a time, and which cells."""
+    parser.add_argument("--jobs", type=_positive, metavar="N", help="stages at a time (default: one per core)")
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="METHOD/DATASET",
+        help="only these cells, what they need, and the report; METHOD or /DATASET alone means all its cells, "
+        "* is a wildcard; may be given again",
+    )
 
 
 def _positive(text: str) -> int:

@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -21,6 +22,8 @@ from pipelines.supervise import guarded
 from pipelines.workspace import LOGS
 
 _PATIENCE = "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS"
+Settings = Mapping[str, str]
+Start = Callable[[Path, ExitStack], str]
 _QUIET = {
     "PREFECT_LOGGING_LEVEL": "WARNING",
     "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",  # our own lines tell what failed
@@ -35,7 +38,7 @@ _APP = ["uvicorn", "--factory", "prefect.server.api.server:create_app", "--log-l
 _LOOPBACK = "127.0.0.1"
 
 
-def prepare_prefect(root: Path) -> None:
+def prepare_prefect(root: Path, start: Start | None = None) -> None:
     """Set the environment, import Prefect, and give it a server unless the user has named one."""
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
@@ -48,17 +51,17 @@ def prepare_prefect(root: Path) -> None:
     from prefect.settings import PREFECT_API_URL
 
     if not PREFECT_API_URL.value():
-        os.environ["PREFECT_API_URL"] = start_server(root, at_exit)
+        os.environ["PREFECT_API_URL"] = (start or start_server)(root, at_exit)
         refresh_global_settings_context()
 
 
-def start_server(root: Path, owner: ExitStack) -> str:
+def start_server(root: Path, owner: ExitStack, port: int | None = None, settings: Settings = _EPHEMERAL) -> str:
     """Start a Prefect server on the loopback interface, to be ended by `owner`; the address of its API."""
     log = root / LOGS / "prefect-server.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    port = _free_port()
+    port = port or _free_port()
     command = [sys.executable, "-m", *_APP, "--host", _LOOPBACK, "--port", str(port)]
-    process = owner.enter_context(guarded(command, log, root, {**os.environ, **_EPHEMERAL}))
+    process = owner.enter_context(guarded(command, log, root, {**os.environ, **settings}))
     _wait_until_healthy(process, port, log)
     return f"http://{_LOOPBACK}:{port}/api"
 

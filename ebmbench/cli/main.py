@@ -7,7 +7,7 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from ebmbench.cli import clean, compare, listing, report, run, stage, suite, tune
+from ebmbench.cli import clean, compare, listing, report, run, serve, stage, suite, tune
 from ebmbench.core.errors import UserError
 from pipelines.answer import exit_code_of
 
@@ -16,6 +16,7 @@ examples:
   ebmbench run                        train, judge and report what changed
   ebmbench run --suite smoke          switch to a suite, then run it
   ebmbench run --dry-run              what would run, and why
+  ebmbench serve --cron "0 3 * * *"   run it every night, in a clone of its own
   ebmbench list                       methods, datasets and metrics with their papers
   ebmbench train two_moons dsm        one cell, by hand
   ebmbench tune                       search for the methods' defaults, equally
@@ -37,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.add_argument("--debug", action="store_true", help="show the traceback of an unexpected error")
     commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (run, listing, stage, report, compare, suite, tune, clean):
+    for module in (run, serve, listing, stage, report, compare, suite, tune, clean):
         module.add(commands)
     return whole
 

@@ -1,0 +1,56 @@
+"""A clone for runs that nobody watches: one commit of the user's repository, with its own files and DVC cache.
+
+It is kept from run to run. Runs rewrite `dvc.lock` and `reports/`, and these tell DVC what is up to date: as long as
+the commit is the same they stay, so a second run finds nothing to do. Another commit is checked out whole, over
+all that runs wrote; what has been computed before comes back from `work/` and DVC's run-cache.
+"""
+
+from pathlib import Path
+
+from ebmbench.core.errors import UserError
+from pipelines.git import git, says
+
+PLACE = Path("work/scheduled/clone")  # ignored by Git and DVC, on the workspace's disk, spared by `ebmbench clean`
+_MARK = "ebmbench.scheduled"
+_WRITTEN_BY_RUNS = (":(exclude)dvc.lock", ":(exclude)reports")
+
+
+def commit_of(workspace: Path, revision: str) -> str:
+    """The commit that a branch, a tag or a commit's name means in the user's repository now."""
+    if not says(workspace, "rev-parse", "--git-dir"):
+        raise UserError(f"{workspace}: not a Git repository, so there is no revision to run")
+    if revision.startswith("-") or not says(workspace, "rev-parse", "--verify", f"{revision}^{{commit}}"):
+        raise UserError(f"--revision: found '{revision}', allowed: a branch, a tag or a commit of {workspace}")
+    return git(workspace, "rev-parse", "--verify", f"{revision}^{{commit}}")
+
+
+def is_edited(workspace: Path) -> bool:
+    """Whether the workspace has changes that no commit has, and so no clone."""
+    return bool(git(workspace, "status", "--porcelain"))
+
+
+def claim(folder: Path) -> None:
+    """Make the folder a repository for schedules. One that anybody else made is refused: its files would be lost."""
+    if (folder / ".git").exists():
+        if not says(folder, "config", "--local", "--get", _MARK):
+            raise UserError(f"{folder}: a repository that no schedule made; name a new folder with --clone")
+        return
+    if folder.exists() and any(folder.iterdir()):
+        raise UserError(f"{folder}: not empty, and no clone of a schedule; name a new folder with --clone")
+    folder.mkdir(parents=True, exist_ok=True)
+    git(folder, "-c", "init.defaultBranch=none", "init", "--quiet")
+    git(folder, "config", "--local", _MARK, "true")
+
+
+def check_out(folder: Path, workspace: Path, commit: str) -> bool:
+    """Bring a claimed clone to the commit; whether it was there already. Nobody else may be at work in it."""
+    (folder / ".git" / "index.lock").unlink(missing_ok=True)  # of a checkout that was killed
+    if says(folder, "rev-parse", "--verify", "--quiet", "HEAD") and git(folder, "rev-parse", "HEAD") == commit:
+        git(folder, "checkout", "--quiet", "HEAD", "--", ".", *_WRITTEN_BY_RUNS)
+        return True
+    if not says(folder, "cat-file", "-e", f"{commit}^{{commit}}"):
+        # Only version 2 of the protocol gives a commit that is no branch; the user's own clone may be a shallow one.
+        fetch = ("-c", "protocol.version=2", "fetch", "--quiet", "--no-tags", "--update-shallow")
+        git(folder, *fetch, str(workspace), commit)
+    git(folder, "-c", "advice.detachedHead=false", "checkout", "--quiet", "--force", "--detach", commit)
+    return False

@@ -1,0 +1,31 @@
+"""Git as a command, for what must not go wrong in silence: a refusal is raised in Git's own words."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from ebmbench.core.errors import UserError
+
+
+def git(root: Path, *arguments: str) -> str:
+    """What `git <arguments>` prints in that folder; a `UserError` if it fails."""
+    try:
+        answer = _call(root, arguments)
+    except OSError as error:
+        raise UserError(f"git cannot be called in {root}: {error.strerror or error}") from error
+    if answer.returncode:
+        said = " ".join(answer.stderr.split()) or "no message"
+        raise UserError(f"git {' '.join(arguments)} failed in {root}: {said}")
+    return answer.stdout.strip()
+
+
+def says(root: Path, *arguments: str) -> bool:
+    """Whether Git answers with yes: a question whose answer is the exit code."""
+    return _call(root, arguments).returncode == 0
+
+
+def _call(root: Path, arguments: tuple[str, ...]) -> "subprocess.CompletedProcess[str]":
+    # In a Git hook these name another repository than the folder's.
+    inherited = {k: v for k, v in os.environ.items() if k not in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")}
+    env = {**inherited, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    return subprocess.run(["git", *arguments], cwd=root, env=env, capture_output=True, text=True, check=False)
