@@ -17,7 +17,7 @@ from pipelines.answer import Answer, answer, exit_code_of
 from pipelines.cores import jobs_or_cores
 from pipelines.forecast import forecast
 from pipelines.lock import only_flow
-from pipelines.options import add_options
+from pipelines.options import add_options, scheduler_of
 from pipelines.outcome import EXIT_STOPPED, Result, read_result
 from pipelines.plan import Plan, read_plan
 from pipelines.workspace import OUTCOMES, report_of, require_pipeline
@@ -41,6 +41,7 @@ def run(
     keep_going: bool = True,
     only: Sequence[str] = (),
     wait: bool = False,
+    scheduler: str | None = None,
     prepare: Callable[[], None] = lambda: None,
 ) -> Result:
     """Bring the workspace `root` up to date; a failed or stopped run is told by the result, not raised.
@@ -56,12 +57,12 @@ def run(
             plan = read_plan(root, only)
             if not plan.todo:
                 return Result(report=report_of(root), only=plan.only)
-            return _through_prefect(root, plan, jobs, keep_going)
+            return _through_prefect(root, plan, jobs, keep_going, scheduler)
     except KeyboardInterrupt:
         return Result(exit_code=EXIT_STOPPED, only=tuple(only))
 
 
-def _through_prefect(root: Path, plan: Plan, jobs: int, keep_going: bool) -> Result:
+def _through_prefect(root: Path, plan: Plan, jobs: int, keep_going: bool, scheduler: str | None) -> Result:
     from pipelines.server import prepare_prefect
 
     (root / OUTCOMES).unlink(missing_ok=True)
@@ -72,7 +73,7 @@ def _through_prefect(root: Path, plan: Plan, jobs: int, keep_going: bool) -> Res
 
     token = PLANNED.set(plan)
     try:
-        state = benchmark(str(root), jobs, keep_going, list(plan.only) or None, return_state=True)
+        state = benchmark(str(root), jobs, keep_going, list(plan.only) or None, scheduler, return_state=True)
     except httpx.HTTPError:  # Prefect's server is gone; what the stages did is known all the same
         if (result := read_result(root)) is not None:
             return result
@@ -101,7 +102,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _ask(options: argparse.Namespace) -> Answer:
     if options.dry_run:
         return forecast(options.root.resolve(), options.only, options.wait)
-    return run(options.root, options.jobs, options.keep_going, options.only, options.wait)
+    return run(options.root, options.jobs, options.keep_going, options.only, options.wait, scheduler_of(options))
 
 
 if __name__ == "__main__":

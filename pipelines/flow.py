@@ -18,13 +18,12 @@ from prefect.states import Cancelled, Completed, Failed
 from pipelines.artifacts import Artifacts
 from pipelines.comparison import attach
 from pipelines.conclusion import conclude
-from pipelines.cores import jobs_or_cores
+from pipelines.crew import Crew, crew
 from pipelines.lock import only_flow
 from pipelines.outcome import EXIT_STOPPED, STOPPED, Outcome, Result, write_result
 from pipelines.plan import Plan, Stage, read_plan
 from pipelines.progress import progress
 from pipelines.ready import RunStage, drain
-from pipelines.supervise import reproduce
 
 # Set by a caller that has planned already and holds the lock; a flow started by a schedule does both itself.
 PLANNED: ContextVar[Plan | None] = ContextVar("PLANNED", default=None)
@@ -32,32 +31,37 @@ PLANNED: ContextVar[Plan | None] = ContextVar("PLANNED", default=None)
 
 @flow(name="benchmark", persist_result=False)
 def benchmark(
-    root: str = ".", jobs: int | None = None, keep_going: bool = True, only: list[str] | None = None
+    root: str = ".",
+    jobs: int | None = None,
+    keep_going: bool = True,
+    only: list[str] | None = None,
+    scheduler: str | None = None,
 ) -> State[Any]:
-    """Bring every stale stage, or with `only` those that these cells need, up to date, `jobs` at a time."""
+    """Bring every stale stage, or with `only` those that these cells need, up to date, here or on Dask's workers."""
     folder = Path(root).resolve()
     with ExitStack() as stack:
         plan = PLANNED.get()
         if plan is None:
             stack.enter_context(only_flow(folder))
             plan = read_plan(folder, only or ())
-        return flow_state(carry_out(folder, plan, jobs, keep_going))
+        with crew(folder, plan, jobs, scheduler) as hands:
+            return flow_state(carry_out(folder, plan, hands, keep_going))
 
 
-def carry_out(root: Path, plan: Plan, jobs: int | None, keep_going: bool) -> Result:
+def carry_out(root: Path, plan: Plan, hands: Crew, keep_going: bool) -> Result:
     """Run what the plan says in the workspace `root`, which the caller holds, and show it in the flow run at hand."""
     artifacts = Artifacts(plan)
-    result = attach(root, _carry_out(root, artifacts, jobs_or_cores(jobs), keep_going))
+    result = attach(root, _carry_out(root, artifacts, hands, keep_going))
     write_result(root, result)
     artifacts.publish(root, result)
     return result
 
 
-def _carry_out(root: Path, artifacts: Artifacts, jobs: int, keep_going: bool) -> Result:
+def _carry_out(root: Path, artifacts: Artifacts, hands: Crew, keep_going: bool) -> Result:
     start, plan = time.monotonic(), artifacts.plan
     settled: dict[str, Outcome] = {}
     stopped = False
-    with progress(plan, jobs) as show:
+    with progress(plan, hands.told) as show:
 
         def on_event(stage: Stage, outcome: Outcome | None) -> None:
             show(stage, outcome)
@@ -66,19 +70,19 @@ def _carry_out(root: Path, artifacts: Artifacts, jobs: int, keep_going: bool) ->
                 artifacts.move(len(settled))
 
         try:
-            drain(plan, jobs, _as_task(root), keep_going, on_event)
+            drain(plan, hands.room, _as_task(hands), keep_going, on_event)
         except KeyboardInterrupt:
             stopped = True
     return conclude(root, plan, settled, time.monotonic() - start, stopped)
 
 
-def _as_task(root: Path) -> RunStage:
+def _as_task(hands: Crew) -> RunStage:
     def run_stage(name: str, stop: Event) -> Outcome:
         outcomes: list[Outcome] = []
 
         @task(name=name.partition("@")[0], task_run_name=name, cache_policy=NO_CACHE, persist_result=False)
         def run() -> State[Any]:
-            outcomes.append(reproduce(root, name, stop))
+            outcomes.append(hands.run(name, stop))
             return _stage_state(outcomes[0])
 
         run(return_state=True)

@@ -19,6 +19,11 @@ class Local:
         self.devices = Devices(visible_gpus() if self.gpus else [])
         require_gpus(plan.todo, self.devices.count)
 
+    @property
+    def told(self) -> str:
+        """For the first line of a run."""
+        return f"{self.jobs} at a time"
+
     def room(self) -> Room:
         """What this machine has does not change."""
         return Room(self.jobs, self.devices.count)

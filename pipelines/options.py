@@ -2,6 +2,8 @@
 
 import argparse
 
+from ebmbench.core.errors import UserError
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What to run, how, and how to tell of it."""
@@ -17,6 +19,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     failure.add_argument(
         "--fail-fast", dest="keep_going", action="store_false", help="after a failure start nothing more"
     )
+    parser.add_argument(
+        "--runner",
+        choices=["local", "dask"],
+        help="on this machine (the default), or on the workers of a Dask scheduler",
+    )
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="of Dask, as tcp://127.0.0.1:8786; means --runner dask")
     parser.add_argument("--dry-run", action="store_true", help="say what would run and why, and run nothing")
     parser.add_argument("--wait", action="store_true", help="if another run is at work here, wait until it has ended")
     parser.add_argument("--json", action="store_true", help="print the outcome as one JSON object, all else to stderr")
@@ -33,6 +41,15 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
         help="only these cells, what they need, and the report; METHOD or /DATASET alone means all its cells, "
         "* is a wildcard; may be given again",
     )
+
+
+def scheduler_of(options: argparse.Namespace) -> str | None:
+    """Where the stages are to run: a scheduler's address, or None for this machine."""
+    if options.runner == "dask" and not options.scheduler:
+        raise UserError("--runner dask: found no --scheduler, allowed: its address, as tcp://127.0.0.1:8786")
+    if options.runner == "local" and options.scheduler:
+        raise UserError("--scheduler: found with --runner local, allowed: with --runner dask")
+    return str(options.scheduler) if options.scheduler else None
 
 
 def _positive(text: str) -> int:

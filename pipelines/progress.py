@@ -16,11 +16,11 @@ _NAMES_SHOWN = 3
 
 
 @contextmanager
-def progress(plan: Plan, jobs: int, stream: TextIO | None = None) -> Iterator[OnEvent]:
+def progress(plan: Plan, manner: str, stream: TextIO | None = None) -> Iterator[OnEvent]:
     """Yield what `drain` calls at every start and end of a stage."""
     stream = stream or sys.stderr
     total = len(plan.todo)
-    print(f"{total} stage{'s' * (total != 1)} to bring up to date, {jobs} at a time", file=stream, flush=True)
+    print(f"{total} stage{'s' * (total != 1)} to bring up to date, {manner}", file=stream, flush=True)
     if not stream.isatty():
         yield Lines(total, stream)
         return

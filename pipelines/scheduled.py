@@ -15,6 +15,7 @@ from prefect.states import Cancelled, Failed
 
 from ebmbench.core.errors import UserError
 from pipelines.clone import check_out, claim, commit_of, is_edited
+from pipelines.crew import crew
 from pipelines.flow import carry_out, flow_state
 from pipelines.inside import make_ready, variables
 from pipelines.keeping import commit_results, keep_report
@@ -47,6 +48,7 @@ def scheduled(
         keep: Each new report is copied to keep/<suite>/<time>-<commit>/.
         clone: Where the clone is; none means work/scheduled/clone.
         commit: Commit dvc.lock and reports/ as branch scheduled/<suite>/<commit> of the workspace's repository.
+
     """
     order = Order(workspace, revision, suite, jobs, tuple(only or ()), keep, clone, commit)
     try:
@@ -76,7 +78,8 @@ def _bring_up_to_date(order: Order) -> Result:
     plan = read_plan(order.folder, order.only)
     if not plan.todo:
         return Result(report=report_of(order.folder), only=plan.only)
-    return carry_out(order.folder, plan, order.jobs, keep_going=True)
+    with crew(order.folder, plan, order.jobs, None) as hands:
+        return carry_out(order.folder, plan, hands, keep_going=True)
 
 
 def _keep(order: Order, result: Result, tested: str) -> None:

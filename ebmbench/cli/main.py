@@ -7,7 +7,7 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from ebmbench.cli import clean, compare, listing, report, run, serve, stage, suite, tune
+from ebmbench.cli import clean, compare, listing, report, run, serve, stage, suite, tune, worker
 from ebmbench.core.errors import UserError
 from pipelines.answer import exit_code_of
 
@@ -38,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.add_argument("--debug", action="store_true", help="show the traceback of an unexpected error")
     commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (run, serve, listing, stage, report, compare, suite, tune, clean):
+    for module in (run, serve, listing, stage, report, compare, suite, tune, worker, clean):
         module.add(commands)
     return whole
 

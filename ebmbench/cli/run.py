@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ebmbench.cli.command import add_command, project
 from ebmbench.core.errors import UserError
 from ebmbench.core.params import load_params
-from pipelines.options import add_options
+from pipelines.options import add_options, scheduler_of
 
 if TYPE_CHECKING:
     from pipelines.answer import Answer
@@ -20,6 +20,7 @@ ebmbench run --suite quick --jobs 2     switch to a suite and run it, two stages
          ebmbench run --fail-fast                start nothing after a failure; --keep-going is the default
          ebmbench run --wait                     wait for the run that is at work here, then run
          ebmbench run --json > run.json          the outcome for another program, progress on the screen
+         ebmbench run --scheduler tcp://10.0.0.1:8786   on the machines where `ebmbench worker` runs
 
 exit codes: 0 done, 1 a stage failed or another run is at work here, 2 the request or params.yaml is wrong,
 130 stopped by Ctrl-C"""
@@ -63,6 +64,7 @@ def _run(arguments: argparse.Namespace) -> "Answer":
         arguments.keep_going,
         arguments.only,
         arguments.wait,
+        scheduler_of(arguments),
         prepare=lambda: _prepare(root, arguments.suite),
     )
 

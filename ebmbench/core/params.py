@@ -122,6 +122,12 @@ class Metrics(Section):
     health: Health = Health()
 
 
+class Resources(Section):
+    """What a cell asks of the machine that it runs on."""
+
+    gpu: int = Field(0, ge=0, le=1, description="a GPU of its own")
+
+
 class Params(Section):
     """The whole file."""
 
@@ -134,6 +140,9 @@ class Params(Section):
     data: Data = Data()
     datasets: dict[Name, Dataset]
     methods: dict[Name, dict[str, Any]]
+    resources: dict[str, Resources] = Field(
+        {}, description="by METHOD, METHOD/DATASET or /DATASET; makes nothing stale"
+    )
 
     def on(self, dataset: str) -> "Params":
         """The values that hold on one dataset: its `overrides` laid over the whole."""

@@ -1,0 +1,93 @@
+"""What is sent to a worker, what it does with it, and what it sends back.
+
+A worker has a clone of its own, brought to the commit and the `params.yaml` that the errand names. There
+`dvc repro --pull STAGE` takes what the stage needs from the remote and runs it, or finds that the remote has its
+outputs already; `dvc push --run-cache STAGE` gives them to everybody else.
+"""
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Event, Thread
+
+from ebmbench.core.errors import UserError
+from pipelines.cluster.slot import Slot
+from pipelines.dvc_cli import DVC
+from pipelines.outcome import FAILED, STOPPED, Outcome
+from pipelines.supervise import complaint, log_of, reproduce, run
+
+_LOOK_SECONDS = 0.5
+_LONGEST_LOG = 400_000  # characters that are sent back; a stage's last words are at the end
+
+
+@dataclass(frozen=True)
+class Errand:
+    """One stage of one state of the project; the parameters are sent along, for they are edited most."""
+
+    commit: str
+    params: str
+    stage: str = ""
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """How the stage ended, where, and its log."""
+
+    outcome: Outcome
+    worker: str
+    log: str
+
+
+def fulfil(errand: Errand) -> Delivery:
+    """Called on a worker by Dask; a stage that fails is an outcome, not an exception."""
+    slot = Slot.here()
+    name = f"{socket.gethostname()}:{slot.root.name}"
+    with _stop_when_unwanted() as stop:
+        try:
+            slot.adopt(errand.commit, errand.params)
+            outcome = _make(slot.root, errand.stage, stop)
+        except UserError as error:
+            return Delivery(Outcome(FAILED, cause=f"worker {name}: {error}"), name, f"error: {error}\n")
+    return Delivery(outcome, name, _text(slot.root / log_of(errand.stage)))
+
+
+def _make(root: Path, stage: str, stop: Event) -> Outcome:
+    outcome = reproduce(root, stage, stop, options=("--pull",))
+    if not outcome.good:
+        return outcome
+    log = root / log_of(stage)
+    # Also of what the slot had already: whoever made it may have been killed before it was pushed.
+    code = run([*DVC, "--wait-for-lock", "push", "--run-cache", stage], log, root, stop)
+    if code == 0:
+        return outcome
+    if code is None:
+        return replace(outcome, kind=STOPPED)
+    return replace(outcome, kind=FAILED, cause=complaint(_text(log)) or "its outputs could not be pushed to the remote")
+
+
+def _text(log: Path) -> str:
+    return log.read_text(encoding="utf-8", errors="replace")[-_LONGEST_LOG:] if log.exists() else ""
+
+
+@contextmanager
+def _stop_when_unwanted() -> Iterator[Event]:
+    """Set when Dask no longer wants this task, because it was cancelled or because whoever asked for it is gone."""
+    from distributed import get_worker
+    from distributed.utils import thread_state
+
+    worker, key = get_worker(), thread_state.key
+    stop, done = Event(), Event()
+
+    def watch() -> None:
+        while not done.wait(_LOOK_SECONDS):
+            task = worker.state.tasks.get(key)
+            if task is None or task.state in ("cancelled", "resumed"):
+                stop.set()
+
+    Thread(target=watch, daemon=True).start()
+    try:
+        yield stop
+    finally:
+        done.set()

@@ -1,0 +1,46 @@
+"""The DVC remote through which machines exchange what they make: shared folder, SSH, S3, whatever has a run-cache."""
+
+import re
+import shutil
+from functools import cache
+from pathlib import Path
+
+from ebmbench.core.errors import UserError
+from pipelines.dvc_cli import ask
+
+_LISTED = re.compile(r"^(?P<name>\S+)\s+(?P<url>.+?)(?P<default>\s+\(default\))?$")
+_HAS_SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
+_LOCAL = Path(".dvc/config.local")  # ignored by Git: where passwords belong
+
+
+def default_remote(root: Path) -> tuple[str, str]:
+    """Name and address of the default remote, a folder's in full."""
+    for line in ask(root, "remote", "list").splitlines():
+        if (found := _LISTED.match(line.strip())) and found["default"]:
+            return found["name"], found["url"]
+    raise UserError(
+        f"{root}: no default DVC remote, but machines exchange results through one: "
+        "`dvc remote add --default store URL`, a folder, ssh:// or s3://…"
+    )
+
+
+def require_remote(root: Path) -> None:
+    """A default remote that keeps DVC's run-cache."""
+    name, url = default_remote(root)
+    if url.startswith(("http://", "https://")):
+        raise UserError(f"remote '{name}': found {url}, allowed: a folder, ssh://, s3://…; HTTP has no run-cache")
+
+
+def share_remote(source: Path, clone: Path) -> None:
+    """Let a clone use the default remote of the repository that it was made from."""
+    if (source / _LOCAL).exists():
+        shutil.copyfile(source / _LOCAL, clone / _LOCAL)
+    name, url = _remote_of(source)
+    if not _HAS_SCHEME.match(url):  # a folder may be given from where the source is
+        ask(clone, "remote", "add", "--local", "--force", "--default", name, url)
+
+
+@cache
+def _remote_of(source: Path) -> tuple[str, str]:
+    require_remote(source)
+    return default_remote(source)

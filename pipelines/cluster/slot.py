@@ -1,0 +1,58 @@
+"""A worker's own clone: nobody else works there, so it can be brought to any commit.
+
+It is kept from errand to errand, with its DVC cache and its `work/`. `dvc.lock` is not taken from the commit: its
+entries name outputs that somebody once made, and where the remote does not have exactly those DVC would run a stage
+again rather than look into the run-cache.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from ebmbench.core.errors import UserError
+from ebmbench.core.files import write_text
+from pipelines.clone import check_out, claim
+from pipelines.cluster.remote import share_remote
+from pipelines.git import git, says
+from pipelines.inside import variables
+
+PLACE = Path("work/workers")
+_ROOT, _SOURCE = "EBMBENCH_SLOT", "EBMBENCH_SOURCE"
+
+
+@dataclass(frozen=True)
+class Slot:
+    """The clone `root`, which gets its commits from the repository `source` of the same machine."""
+
+    root: Path
+    source: Path
+
+    @classmethod
+    def here(cls) -> "Slot":
+        """The slot of this worker's process."""
+        return cls(Path(os.environ[_ROOT]), Path(os.environ[_SOURCE]))
+
+    def variables(self) -> dict[str, str]:
+        """By which the worker's process finds it."""
+        return {_ROOT: str(self.root), _SOURCE: str(self.source)}
+
+    def adopt(self, commit: str, params: str) -> None:
+        """Bring the clone to a commit with these parameters."""
+        claim(self.root)
+        self._obtain(commit)
+        if not check_out(self.root, self.source, commit):
+            (self.root / "dvc.lock").unlink(missing_ok=True)
+        if (self.root / "params.yaml").read_text(encoding="utf-8") != params:
+            write_text(self.root / "params.yaml", params)
+        share_remote(self.source, self.root)
+        os.environ.update(variables(self.root, self.source))  # the one errand at a time of this process
+
+    def _obtain(self, commit: str) -> None:
+        """What the machine's own repository does not have yet is looked for where that came from."""
+        if any(says(place, "cat-file", "-e", f"{commit}^{{commit}}") for place in (self.root, self.source)):
+            return
+        if says(self.source, "remote", "get-url", "origin"):
+            origin = git(self.source, "remote", "get-url", "origin")
+            if says(self.root, "-c", "protocol.version=2", "fetch", "--quiet", "--no-tags", origin, commit):
+                return
+        raise UserError(f"commit {commit[:7]} is neither in {self.source} nor at its origin; push it there first")
