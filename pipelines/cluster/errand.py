@@ -74,8 +74,8 @@ def _text(log: Path) -> str:
 @contextmanager
 def _stop_when_unwanted() -> Iterator[Event]:
     """Set when Dask no longer wants this task, because it was cancelled or because whoever asked for it is gone."""
+    from dask.context import thread_state
     from distributed import get_worker
-    from distributed.utils import thread_state
 
     worker, key = get_worker(), thread_state.key
     stop, done = Event(), Event()

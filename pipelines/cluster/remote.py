@@ -8,16 +8,17 @@ from pathlib import Path
 from ebmbench.core.errors import UserError
 from pipelines.dvc_cli import ask
 
-_LISTED = re.compile(r"^(?P<name>\S+)\s+(?P<url>.+?)(?P<default>\s+\(default\))?$")
 _HAS_SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
 _LOCAL = Path(".dvc/config.local")  # ignored by Git: where passwords belong
 
 
 def default_remote(root: Path) -> tuple[str, str]:
     """Name and address of the default remote, a folder's in full."""
-    for line in ask(root, "remote", "list").splitlines():
-        if (found := _LISTED.match(line.strip())) and found["default"]:
-            return found["name"], found["url"]
+    lines = ask(root, "config", "--list").splitlines()
+    values = {key: value for key, _, value in (line.partition("=") for line in lines)}
+    name = values.get("core.remote", "")
+    if url := values.get(f"remote.{name}.url"):
+        return name, url
     raise UserError(
         f"{root}: no default DVC remote, but machines exchange results through one: "
         "`dvc remote add --default store URL`, a folder, ssh:// or s3://…"

@@ -1,0 +1,112 @@
+"""What a run on many machines is made of, each part alone: real Git and DVC, no Dask, no Prefect."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ebmbench.core.errors import UserError
+from pipelines.cluster.gather import forget
+from pipelines.cluster.remote import default_remote, require_remote, share_remote
+from pipelines.cluster.slot import Slot
+from pipelines.cluster.state import errand_of
+from tests.cluster.conftest import IDENTITY, git
+
+LOCK = """\
+schema: '2.0'
+stages:
+  prepare@rings:
+    cmd: echo rings
+    outs:
+    - path: data/rings
+      md5: 1
+  train@rings-dsm:
+    cmd: "true"
+    deps:
+    - path: data/rings
+  train@rings-dsm2:
+    cmd: "true"
+"""
+
+
+def test_forgetting_a_stage_takes_its_whole_entry_and_no_other(tmp_path: Path) -> None:
+    lock = tmp_path / "dvc.lock"
+    lock.write_text(LOCK)
+    forget(lock, ["train@rings-dsm", "never@there"])
+    head, rest = LOCK.split("  train@rings-dsm:\n")
+    assert lock.read_text() == head + rest[rest.index("  train@rings-dsm2") :]
+
+
+def test_forgetting_where_there_is_no_lock_makes_none(tmp_path: Path) -> None:
+    forget(tmp_path / "dvc.lock", ["train@rings-dsm"])
+    assert not (tmp_path / "dvc.lock").exists()
+
+
+def test_a_real_lock_without_some_entries_is_one_that_dvc_reads(done: Path, dvc: Callable[..., str]) -> None:
+    forget(done / "dvc.lock", ["train@rings-dsm"])
+    assert set(dvc(done, "status", "--json").split('"')) >= {"train@rings-dsm"}
+    assert "train@two_moons-dsm" not in dvc(done, "status", "--json")
+
+
+@pytest.fixture
+def committed(workspace: Path) -> Path:
+    git(workspace, "add", "-A")
+    git(workspace, *IDENTITY, "commit", "--quiet", "--message", "begin")
+    return workspace
+
+
+def test_an_errand_names_the_commit_and_carries_the_parameters_as_they_stand(committed: Path) -> None:
+    (committed / "params.yaml").write_text("benchmark: {suite: edited}\n")
+    (committed / "dvc.lock").write_text("schema: '2.0'\n")
+    errand = errand_of(committed)
+    assert errand.commit == git(committed, "rev-parse", "HEAD")
+    assert errand.params == "benchmark: {suite: edited}\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "told"), [("code/dsm.py", "code/dsm.py"), ("new.py", "new.py"), ("code/ä b.py", "code/ä b.py")]
+)
+def test_an_edit_that_workers_would_not_see_is_refused(committed: Path, path: str, told: str) -> None:
+    (committed / path).write_text("# edited\n")
+    with pytest.raises(UserError, match=f"^{told}: not committed; workers see commits only"):
+        errand_of(committed)
+
+
+def test_a_slot_follows_the_errand_and_keeps_no_lock_of_the_commit(committed: Path, tmp_path: Path) -> None:
+    (committed / "dvc.lock").write_text("schema: '2.0'\n")
+    config = committed / ".dvc/config"
+    config.write_text(config.read_text() + "    remote = store\n['remote \"store\"']\n    url = ../../store\n")
+    git(committed, "add", "-A")
+    git(committed, *IDENTITY, "commit", "--quiet", "--message", "with a lock")
+    slot = Slot(tmp_path / "slot", committed)
+    slot.adopt(git(committed, "rev-parse", "HEAD"), "benchmark: {}\n")
+    assert (slot.root / "params.yaml").read_text() == "benchmark: {}\n"
+    assert not (slot.root / "dvc.lock").exists()
+    assert default_remote(slot.root) == ("store", str(tmp_path / "store"))
+    (slot.root / "dvc.lock").write_text("made by a run\n")
+    slot.adopt(git(committed, "rev-parse", "HEAD"), "benchmark: {suite: other}\n")
+    assert (slot.root / "dvc.lock").read_text() == "made by a run\n"
+    with pytest.raises(UserError, match="commit 0000000 is neither in .* nor at its origin"):
+        slot.adopt("0" * 40, "")
+
+
+def test_a_workspace_without_a_remote_is_told_how_to_add_one(committed: Path) -> None:
+    with pytest.raises(UserError, match="no default DVC remote.*dvc remote add --default"):
+        require_remote(committed)
+
+
+def test_a_remote_without_a_run_cache_is_refused(committed: Path, dvc: Callable[..., str]) -> None:
+    dvc(committed, "remote", "add", "--quiet", "--default", "web", "https://example.invalid/store")
+    with pytest.raises(UserError, match="HTTP has no run-cache"):
+        require_remote(committed)
+
+
+def test_passwords_reach_a_slot_by_the_file_that_git_ignores(
+    committed: Path, tmp_path: Path, dvc: Callable[..., str]
+) -> None:
+    dvc(committed, "remote", "add", "--quiet", "--local", "--default", "far", "s3://bucket/store")
+    dvc(committed, "remote", "modify", "--quiet", "--local", "far", "access_key_id", "key")
+    git(tmp_path, "clone", "--quiet", str(committed), "slot")
+    share_remote(committed, tmp_path / "slot")
+    assert "access_key_id = key" in (tmp_path / "slot/.dvc/config.local").read_text()
+    assert default_remote(tmp_path / "slot") == ("far", "s3://bucket/store")
