@@ -86,12 +86,12 @@ def test_a_slot_follows_the_errand_and_keeps_no_lock_of_the_commit(committed: Pa
     (slot.root / "dvc.lock").write_text("made by a run\n")
     slot.adopt(git(committed, "rev-parse", "HEAD"), "benchmark: {suite: other}\n")
     assert (slot.root / "dvc.lock").read_text() == "made by a run\n"
-    with pytest.raises(UserError, match="commit 0000000 is neither in .* nor at its origin"):
+    with pytest.raises(UserError, match=r"commit 0000000 is neither in .* nor at its origin"):
         slot.adopt("0" * 40, "")
 
 
 def test_a_workspace_without_a_remote_is_told_how_to_add_one(committed: Path) -> None:
-    with pytest.raises(UserError, match="no default DVC remote.*dvc remote add --default"):
+    with pytest.raises(UserError, match=r"no default DVC remote.*dvc remote add --default"):
         require_remote(committed)
 
 
