@@ -21,20 +21,29 @@ OnEvent = Callable[[Stage, Outcome | None], None]  # None: the stage starts; an 
 
 
 def drain(
-    plan: Plan, jobs: int, run_stage: RunStage, keep_going: bool = True, on_event: OnEvent | None = None
+    plan: Plan,
+    jobs: int,
+    run_stage: RunStage,
+    keep_going: bool = True,
+    on_event: OnEvent | None = None,
+    stop: Event | None = None,
 ) -> dict[str, Outcome]:
-    """Run all that is to do, `jobs` at a time; an interrupt stops what runs and is raised again."""
+    """Run all that is to do, `jobs` at a time.
+
+    Whoever sets `stop` stops what runs, and nothing more starts; an interrupt does so too and is raised again.
+    """
     queue = _Queue(plan.todo, keep_going, on_event or _ignore)
-    stop = Event()
+    stop = stop or Event()
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         try:
-            while queue.waiting or queue.running:
+            while (queue.waiting or queue.running) and not stop.is_set():
                 queue.block()
                 for stage in queue.ready(jobs - len(queue.running)):
                     # A fresh copy of the context: Prefect finds there the flow run that a task belongs to.
                     context = contextvars.copy_context()
                     queue.start(stage, pool.submit(context.run, run_stage, stage.name, stop))
                 queue.settle()
+            queue.abandon()
         except BaseException:
             stop.set()
             queue.abandon()

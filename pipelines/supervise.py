@@ -15,9 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 
+from ebmbench.core.pulse import VARIABLE
 from pipelines import guard
 from pipelines.dvc_cli import DVC, PAUSE_SECONDS, environment, is_lock_error
 from pipelines.outcome import FAILED, RAN, RESTORED, SKIPPED, STOPPED, Outcome
+from pipelines.pulse import pulse_of
 from pipelines.workspace import LOGS
 
 Process = subprocess.Popen[bytes]
@@ -56,9 +58,10 @@ def _launch(arguments: list[str], log: Path, root: Path, env: dict[str, str]) ->
         )
 
 
-def run(command: list[str], log: Path, root: Path, stop: Event) -> int | None:
-    """The command's exit code, or None if `stop` was set before it ended."""
-    with guarded(command, log, root, environment()) as process:
+def run(command: list[str], log: Path, root: Path, stop: Event, pulse: Path | None = None) -> int | None:
+    """The command's exit code, or None if `stop` was set before it ended; a stage tells its progress in `pulse`."""
+    told = {VARIABLE: str(pulse)} if pulse else {}
+    with guarded(command, log, root, environment() | told) as process:
         while process.poll() is None:
             if stop.wait(_POLL_SECONDS):
                 return None
@@ -71,17 +74,18 @@ def reproduce(root: Path, stage: str, stop: Event) -> Outcome:
     (root / log).parent.mkdir(parents=True, exist_ok=True)
     (root / log).unlink(missing_ok=True)
     start = time.monotonic()
-    kind = _attempts(root, stage, root / log, stop)
+    with pulse_of(root, stage) as pulse:
+        kind = _attempts(root, stage, root / log, pulse, stop)
     cause = complaint((root / log).read_text(encoding="utf-8", errors="replace")) if kind == FAILED else None
     return Outcome(kind, seconds=round(time.monotonic() - start, 3), log=log.as_posix(), cause=cause)
 
 
-def _attempts(root: Path, stage: str, log: Path, stop: Event) -> str:
+def _attempts(root: Path, stage: str, log: Path, pulse: Path, stop: Event) -> str:
     command = [*DVC, "--wait-for-lock", "repro", "--single-item", stage]
     give_up = time.monotonic() + RETRY_SECONDS
     read = 0
     while not stop.is_set():
-        code = run(command, log, root, stop)
+        code = run(command, log, root, stop, pulse)
         if code is None:
             break
         text = log.read_text(encoding="utf-8", errors="replace")

@@ -29,10 +29,10 @@ def api(sandbox: Path) -> Iterator[str]:
         yield start_server(sandbox, stack)
 
 
-def start(root: Path, api: str | None) -> "subprocess.Popen[str]":
+def start(root: Path, api: str | None, *options: str) -> "subprocess.Popen[str]":
     env = {**os.environ, "PREFECT_API_URL": api} if api else dict(os.environ)
-    pipe = subprocess.PIPE
-    return subprocess.Popen([*COMMAND, str(root)], env=env, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
+    command, pipe = [*COMMAND, str(root), *options], subprocess.PIPE
+    return subprocess.Popen(command, env=env, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
 
 
 def finish(flow: "subprocess.Popen[str]") -> tuple[int, str, str]:
@@ -41,11 +41,14 @@ def finish(flow: "subprocess.Popen[str]") -> tuple[int, str, str]:
 
 
 def latest(api: str, what: str, kind: str = "filter", **more: Any) -> list[dict[str, Any]]:
-    body = json.dumps({"limit": 50, **more}).encode()
-    request = urllib.request.Request(f"{api}/{what}/{kind}", body, {"Content-Type": "application/json"})
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=30) as answer:
-        found: list[dict[str, Any]] = json.load(answer)
+    found: list[dict[str, Any]] = post(f"{api}/{what}/{kind}", limit=50, **more)
     return found
+
+
+def post(url: str, **body: Any) -> Any:
+    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=30) as answer:
+        return json.load(answer)
 
 
 def outcomes(root: Path) -> dict[str, str]:
@@ -91,12 +94,23 @@ def _assert_prefect_saw_it(api: str) -> None:
     assert tasks["train@rings-dsm"] == "Failed"
     assert tasks["evaluate@two_moons-dsm"] == "Ran"
     artifacts = {artifact["key"]: artifact for artifact in latest(api, "artifacts")}
-    assert artifacts.keys() >= {"benchmark-progress", "benchmark-stages", "benchmark-report"}
+    assert artifacts.keys() >= {"benchmark-progress", "benchmark-stages", "benchmark-cells", "benchmark-report"}
     assert artifacts["benchmark-progress"]["data"] == 100.0
+    assert artifacts["benchmark-progress"]["description"] == "5 of 5 stages have settled"
+    cells = {(row["dataset"], row["method"]): row for row in json.loads(artifacts["benchmark-cells"]["data"])}
+    assert cells["rings", "dsm"]["outcome"] == "failed"
+    assert cells["rings", "dsm"]["log"] == "work/flow/logs/train@rings-dsm.log"
+    assert cells["two_moons", "dsm"]["outcome"] == "ran"
 
 
 @slow
-def test_ctrl_c_stops_the_stages_and_is_recorded_as_cancelled(
+@pytest.mark.parametrize(
+    ("number", "code", "told"), [(signal.SIGINT, 130, "stopped"), (signal.SIGTERM, 143, "stopped by SIGTERM")]
+)
+def test_ctrl_c_and_sigterm_stop_the_stages_and_are_recorded_as_cancelled(
+    number: signal.Signals,
+    code: int,
+    told: str,
     done: Path,
     api: str,
     before: Before,
@@ -107,9 +121,9 @@ def test_ctrl_c_stops_the_stages_and_is_recorded_as_cancelled(
     before(done, "rings-dsm", "touch begun; sleep 100")
     flow = start(done, api)
     wait_until((done / "begun").exists, 60, "the stage runs")
-    os.killpg(flow.pid, signal.SIGINT)  # as a terminal does: to the whole foreground group
-    code, out, err = finish(flow)
-    assert (code, out) == (130, "stopped; run again to go on\n"), err
+    os.killpg(flow.pid, number)  # as a terminal does: to the whole foreground group
+    ended, out, err = finish(flow)
+    assert (ended, out) == (code, f"{told}; run again to go on\n"), err
     assert "Traceback" not in err
     assert outcomes(done)["train@rings-dsm"] == "stopped"
     assert processes_in(done) == {}
