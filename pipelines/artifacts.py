@@ -1,7 +1,8 @@
 """What a person sees of a run in Prefect: how far it is, tables of its stages and of its cells, the report itself,
 and what moved since the last release.
 
-All of it is a courtesy: when Prefect's server no longer answers, the stages go on and nothing more is sent.
+All of it is a courtesy: when Prefect's server no longer answers, the stages go on and nothing more is sent. While they
+run it is sent from a thread of its own, since Prefect tries for a while before it gives a server up.
 """
 
 import sys
@@ -22,7 +23,7 @@ from pipelines.outcome import Outcome, Result
 from pipelines.plan import Plan, Stage
 from pipelines.pulse import Look
 
-REFRESH_SECONDS = 10.0
+REFRESH_SECONDS = 5.0
 _LONGEST_REPORT = 200_000  # bytes; Prefect keeps artifacts in its database
 
 
@@ -38,13 +39,12 @@ class Artifacts:
         self._send(self._start)
 
     def see(self, stage: Stage, outcome: Outcome | None) -> None:
-        """Take note of a start (no outcome yet), and tell of an end at once."""
+        """Take note of a start (no outcome yet) or an end. Nothing is sent: who calls this has stages to start."""
         if outcome is None:
             self.running[stage.name] = None
-            return
-        self.running.pop(stage.name, None)
-        self.settled += 1
-        self.refresh()
+        else:
+            self.running.pop(stage.name, None)
+            self.settled += 1
 
     def refresh(self) -> None:
         """Tell how far all is."""
@@ -58,7 +58,8 @@ class Artifacts:
         self._send(lambda: update_progress_artifact(artifact, min(percent, 100.0), "\n".join(lines)))
 
     def publish(self, root: Path, result: Result) -> None:
-        """Tables of all that was to do, and the pages that this run wrote."""
+        """How far it came, tables of all that was to do, and the pages that this run wrote."""
+        self.refresh()
         stages = [_stage_row(stage, result.stages[stage.name]) for stage in self.plan.todo]
         cells = [_cell_row(cell, outcome) for cell, outcome in result.cells.items()]
         self._table(stages, "benchmark-stages", result.message)
