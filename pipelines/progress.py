@@ -9,6 +9,7 @@ from typing import TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Column
 
 from pipelines.outcome import BLOCKED, FAILED, Outcome
 from pipelines.plan import Plan, Stage
@@ -113,7 +114,10 @@ def bar_of(stream: TextIO) -> Progress:
     """The bars' look."""
     name = TextColumn("{task.description}", markup=False)
     note = TextColumn("{task.fields[note]}", markup=False)
-    return Progress(name, BarColumn(bar_width=20), TimeElapsedColumn(), note, console=Console(file=stream))
+    elapsed = TimeElapsedColumn(
+        table_column=Column(min_width=7, no_wrap=True)
+    )  # on a narrow terminal the bar gives way
+    return Progress(name, BarColumn(bar_width=12), elapsed, note, console=Console(file=stream))
 
 
 def describe(stage: Stage, outcome: Outcome) -> str:
