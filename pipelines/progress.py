@@ -114,9 +114,8 @@ def bar_of(stream: TextIO) -> Progress:
     """The bars' look."""
     name = TextColumn("{task.description}", markup=False)
     note = TextColumn("{task.fields[note]}", markup=False)
-    elapsed = TimeElapsedColumn(
-        table_column=Column(min_width=7, no_wrap=True)
-    )  # on a narrow terminal the bar gives way
+    # On a narrow terminal the bar gives way, not the time.
+    elapsed = TimeElapsedColumn(table_column=Column(min_width=7, no_wrap=True))
     return Progress(name, BarColumn(bar_width=12), elapsed, note, console=Console(file=stream))
 
 

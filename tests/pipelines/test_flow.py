@@ -149,6 +149,35 @@ def test_kill_9_leaves_nothing_running_not_even_prefects_server(
     wait_until(lambda: not processes_in(done), guard.GRACE_SECONDS + 2, "nothing runs")
 
 
+VALUE = """
+import json, sys
+from pipelines.flow import benchmark
+state = benchmark(sys.argv[1], 2, return_state=True)
+given = state.result(raise_on_failure=False)
+print(json.dumps([state.type, state.message, getattr(given, "record", given)]))
+"""
+
+
+@slow
+def test_the_flow_run_is_a_value_that_carries_the_record_and_leaves_no_file(
+    done: Path, api: str, before: Before, tmp_path: Path
+) -> None:
+    (done / "code/dsm.py").write_text("# other\n")
+    storage = tmp_path / "storage"
+    env = {**os.environ, "PREFECT_API_URL": api, "PREFECT_LOCAL_STORAGE_PATH": str(storage)}
+    command = [sys.executable, "-c", VALUE, str(done)]
+    for shell, kind, outcome in (("exit 3", "FAILED", "failed"), ("true", "COMPLETED", "ran")):
+        before(done, "rings-dsm", shell)
+        answer = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+        state, message, record = json.loads(answer.stdout)
+        assert state == kind
+        assert f" {outcome}" in message
+        assert record["cells"]["rings/dsm"]["outcome"] == outcome
+        assert record["cells"]["rings/dsm"]["seconds"] > 0
+        assert record["report"] == "reports/tiny/latest/report.md"
+    assert not storage.exists() or not any(storage.iterdir())
+
+
 def test_a_run_with_nothing_to_do_ends_in_seconds_and_never_meets_prefect(done: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from pipelines.benchmark import run; "
