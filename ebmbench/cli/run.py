@@ -22,7 +22,7 @@ ebmbench run --suite quick --jobs 2     switch to a suite and run it, two stages
          ebmbench run --json > run.json          the outcome for another program, progress on the screen
 
 exit codes: 0 done, 1 a stage failed or another run is at work here, 2 the request or params.yaml is wrong,
-130 stopped by Ctrl-C"""
+130 stopped by Ctrl-C or cancelled in Prefect, 143 stopped by SIGTERM"""
 
 
 def add(commands: Any) -> None:
