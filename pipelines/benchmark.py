@@ -76,7 +76,7 @@ def _through_prefect(root: Path, plan: Plan, jobs: int, keep_going: bool) -> Res
     try:
         with handing_over(plan):
             state = benchmark(str(root), jobs, keep_going, list(plan.only) or None, return_state=True)
-    except httpx.HTTPError:  # Prefect's server is gone; what the stages did is known all the same
+    except (httpx.HTTPError, KeyboardInterrupt):  # its server is gone, or the user impatient; what was done is known
         if (result := read_result(root)) is not None:
             return result
         raise

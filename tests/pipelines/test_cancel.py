@@ -22,10 +22,20 @@ SECONDS = 10.0  # until nothing runs: to notice (2), to stop gently (3), to reco
 Before = Callable[[Path, str, str], None]
 Processes = Callable[[Path], dict[int, str]]
 
-SERVE = """
+SERVED = """
 import sys
 from pipelines.benchmark import benchmark
 benchmark.serve(name="served", parameters={"root": sys.argv[1], "jobs": 2}, print_starting_message=False)
+"""
+WORKED = """
+import os, subprocess, sys
+from pathlib import Path
+from prefect import flow
+prefect = [sys.executable, "-m", "prefect"]
+subprocess.run([*prefect, "work-pool", "create", "here", "--type", "process"], check=True)
+benchmark = flow.from_source(source=str(Path.cwd()), entrypoint="pipelines/benchmark.py:benchmark")
+benchmark.deploy(name="worked", work_pool_name="here", parameters={"root": sys.argv[1], "jobs": 2})
+os.execv(prefect[0], [*prefect, "worker", "start", "--pool", "here"])
 """
 
 
@@ -84,16 +94,23 @@ def test_a_run_in_a_terminal_ends_within_seconds_and_says_where_it_was_cancelled
     assert finish(start(stuck, api))[0] == 0
 
 
-def test_a_served_run_leaves_nothing_running_and_a_workspace_that_can_go_on(
-    stuck: Path, api: str, wait_until: Callable[..., None], processes_in: Processes, dvc: Callable[..., str]
+@pytest.mark.parametrize(("program", "name"), [(SERVED, "served"), (WORKED, "worked")], ids=["served", "worker"])
+def test_a_run_that_prefect_started_leaves_nothing_running_and_a_workspace_that_can_go_on(
+    program: str,
+    name: str,
+    stuck: Path,
+    api: str,
+    wait_until: Callable[..., None],
+    processes_in: Processes,
+    dvc: Callable[..., str],
 ) -> None:
     project = Path(guard.__file__).parents[1]
-    env = {**os.environ, "PREFECT_API_URL": api, "PREFECT_RUNNER_POLL_FREQUENCY": "1"}
-    with subprocess.Popen([sys.executable, "-c", SERVE, str(stuck)], cwd=project, env=env) as server:
+    often = {"PREFECT_RUNNER_POLL_FREQUENCY": "1", "PREFECT_WORKER_QUERY_SECONDS": "1"}
+    env = {**os.environ, **often, "PREFECT_API_URL": api}
+    with subprocess.Popen([sys.executable, "-c", program, str(stuck)], cwd=project, env=env) as server:
         try:
-            wait_until(lambda: latest(api, "deployments"), 60, "the flow is served")
-            deployment = latest(api, "deployments")[0]["id"]
-            post(f"{api}/deployments/{deployment}/create_flow_run", state={"type": "SCHEDULED"})
+            wait_until(lambda: _deployment(api, name), 120, "Prefect knows the flow")
+            post(f"{api}/deployments/{_deployment(api, name)}/create_flow_run", state={"type": "SCHEDULED"})
             wait_until((stuck / "begun").exists, 90, "the stage runs")
             run = cancel(api)
             wait_until(lambda: not processes_in(stuck), SECONDS, "nothing runs")
@@ -103,6 +120,11 @@ def test_a_served_run_leaves_nothing_running_and_a_workspace_that_can_go_on(
     with only_flow(stuck):
         assert "train@rings-dsm" in dvc(stuck, "status", "--json")
     assert outcomes(stuck)["train@rings-dsm"] == "stopped"
+
+
+def _deployment(api: str, name: str) -> str | None:
+    found = [one["id"] for one in latest(api, "deployments") if one["name"] == name]
+    return found[0] if found else None
 
 
 def test_a_server_that_dies_does_not_end_the_run(
