@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/ready
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: bench browser test test-slow check format clean help
+.PHONY: bench browser test test-slow chaos check format clean help
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -33,6 +33,9 @@ test: $(READY) browser  ## Run the tests (under 10 minutes on 2 cores)
 
 test-slow: $(READY) browser  ## Run the long checks too
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m 'slow or not slow'
+
+chaos: $(READY)  ## Kill the flow at random times and see that nothing is lost (about 15 minutes)
+	$(BIN)/python -m tests.chaos.kills --rounds 10 --seed 0
 
 check: $(READY)  ## Lint, formatting and types
 	$(BIN)/ruff check .

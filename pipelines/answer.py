@@ -7,8 +7,10 @@ from contextlib import redirect_stdout
 from typing import Any, Protocol
 
 from ebmbench.core.errors import UserError
+from pipelines.stopping import EXIT_STOPPED
 
 EXIT_USER_ERROR = 2
+STOPPED = "stopped before anything was done"
 
 
 class Answer(Protocol):
@@ -51,5 +53,7 @@ def _as_json(ask: Callable[[], Answer]) -> int:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         record = {"exit_code": exit_code_of(error), "error": str(error)}
+    except KeyboardInterrupt:
+        record = {"exit_code": EXIT_STOPPED, "error": STOPPED}
     print(json.dumps(record, indent=2))
     return int(record["exit_code"])

@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ebmbench.core.errors import UserError
-from pipelines.answer import Answer, answer, exit_code_of
+from pipelines.answer import STOPPED, Answer, answer, exit_code_of
 from pipelines.cores import jobs_or_cores
 from pipelines.forecast import forecast
 from pipelines.lock import only_flow
 from pipelines.options import add_options, scheduler_of
-from pipelines.outcome import EXIT_STOPPED, Result, read_result
+from pipelines.outcome import Result, read_result
 from pipelines.plan import Plan, read_plan
+from pipelines.planned import handing_over
+from pipelines.stopping import EXIT_STOPPED, exit_code_of_stop, named, sigterm_stops
 from pipelines.workspace import OUTCOMES, report_of, require_pipeline
 
 if TYPE_CHECKING:
@@ -52,14 +54,15 @@ def run(
     jobs = jobs_or_cores(jobs)
     require_pipeline(root)
     try:
-        with only_flow(root, wait):
+        with sigterm_stops(), only_flow(root, wait):
             prepare()
             plan = read_plan(root, only)
             if not plan.todo:
                 return Result(report=report_of(root), only=plan.only)
             return _through_prefect(root, plan, jobs, keep_going, scheduler)
-    except KeyboardInterrupt:
-        return Result(exit_code=EXIT_STOPPED, only=tuple(only))
+    except KeyboardInterrupt as interrupt:
+        stopped = named(interrupt)
+        return Result(exit_code=exit_code_of_stop(stopped), stopped=stopped, only=tuple(only))
 
 
 def _through_prefect(root: Path, plan: Plan, jobs: int, keep_going: bool, scheduler: str | None) -> Result:
@@ -69,17 +72,15 @@ def _through_prefect(root: Path, plan: Plan, jobs: int, keep_going: bool, schedu
     prepare_prefect(root)
     import httpx
 
-    from pipelines.flow import PLANNED, benchmark
+    from pipelines.flow import benchmark
 
-    token = PLANNED.set(plan)
     try:
-        state = benchmark(str(root), jobs, keep_going, list(plan.only) or None, scheduler, return_state=True)
-    except httpx.HTTPError:  # Prefect's server is gone; what the stages did is known all the same
+        with handing_over(plan):
+            state = benchmark(str(root), jobs, keep_going, list(plan.only) or None, scheduler, return_state=True)
+    except (httpx.HTTPError, KeyboardInterrupt):  # its server is gone, or the user impatient; what was done is known
         if (result := read_result(root)) is not None:
             return result
         raise
-    finally:
-        PLANNED.reset(token)
     if (result := read_result(root)) is None:  # the flow broke before it could write; its own error says most
         state.result()
         raise RuntimeError(f"the flow ended without a result: {state}")
@@ -97,6 +98,9 @@ def main(arguments: list[str] | None = None) -> int:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return exit_code_of(error)
+    except KeyboardInterrupt:
+        print(STOPPED, file=sys.stderr)
+        return EXIT_STOPPED
 
 
 def _ask(options: argparse.Namespace) -> Answer:

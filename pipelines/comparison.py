@@ -6,14 +6,14 @@ A courtesy, as the artifacts are: whatever goes wrong here is said in that line,
 from dataclasses import replace
 from pathlib import Path
 
-from pipelines.outcome import EXIT_STOPPED, Result
+from pipelines.outcome import Result
 from pipelines.workspace import REPORT, suite_of
 
 
 def attach(root: Path, result: Result) -> Result:
     """The result with the comparison, if this run made a report and there is a release to compare it with."""
     made = result.stages.get(REPORT)
-    if result.exit_code == EXIT_STOPPED or made is None or not made.good:
+    if result.stopped or made is None or not made.good:
         return result
     try:
         from ebmbench.compare.since import since_release

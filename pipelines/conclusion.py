@@ -1,13 +1,13 @@
 """The end of a run: one outcome for every stage that was to do, and for every cell the worst of its stages'."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from pipelines.cells import cells_of
 from pipelines.outcome import (
     BLOCKED,
     EXIT_FAILED,
-    EXIT_STOPPED,
     FAILED,
     RAN,
     RESTORED,
@@ -17,13 +17,14 @@ from pipelines.outcome import (
     Result,
 )
 from pipelines.plan import Plan
+from pipelines.stopping import exit_code_of_stop
 from pipelines.workspace import REPORT, report_of
 
 _WORST_FIRST = (FAILED, BLOCKED, STOPPED, RAN, RESTORED, SKIPPED)
 
 
-def conclude(root: Path, plan: Plan, settled: Mapping[str, Outcome], seconds: float, stopped: bool) -> Result:
-    """Put the outcomes together; an old report is not shown as this run's."""
+def conclude(root: Path, plan: Plan, settled: Mapping[str, Outcome], seconds: float, stopped: str | None) -> Result:
+    """Put the outcomes together; `stopped` says how, if it was. An old report is not shown as this run's."""
     stages = {stage.name: settled.get(stage.name, Outcome(STOPPED)) for stage in plan.todo}
     good = all(outcome.good for outcome in stages.values())
     current = not stopped and (REPORT not in stages or stages[REPORT].good)
@@ -33,14 +34,23 @@ def conclude(root: Path, plan: Plan, settled: Mapping[str, Outcome], seconds: fl
         only=plan.only,
         seconds=round(seconds, 3),
         report=report_of(root) if current else None,
-        exit_code=EXIT_STOPPED if stopped else 0 if good else EXIT_FAILED,
+        exit_code=exit_code_of_stop(stopped) if stopped else 0 if good else EXIT_FAILED,
+        stopped=stopped,
     )
 
 
-def worst_by_cell(stages: Mapping[str, Outcome], cells: Mapping[str, str]) -> dict[str, str]:
-    """The worst outcome of each cell's own stages; what cells share, such as the data, is in none of them."""
-    worst: dict[str, str] = {}
+def worst_by_cell(stages: Mapping[str, Outcome], cells: Mapping[str, str]) -> dict[str, Outcome]:
+    """The worst outcome of each cell's own stages, with the seconds of all of them and the log of that one.
+
+    What cells share, such as the data, is in none of them.
+    """
+    own: dict[str, list[Outcome]] = {}
     for name, outcome in stages.items():
         if cell := cells.get(name.partition("@")[2]):
-            worst[cell] = min(outcome.kind, worst.get(cell, outcome.kind), key=_WORST_FIRST.index)
-    return worst
+            own.setdefault(cell, []).append(outcome)
+    return {cell: _worst(outcomes) for cell, outcomes in own.items()}
+
+
+def _worst(outcomes: list[Outcome]) -> Outcome:
+    worst = min(outcomes, key=lambda outcome: _WORST_FIRST.index(outcome.kind))
+    return replace(worst, seconds=round(sum(outcome.seconds for outcome in outcomes), 3))

@@ -4,8 +4,8 @@ Prefect records; the ready-queue decides. Prefect's own `wait_for` would block a
 """
 
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
-from contextvars import ContextVar
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -13,20 +13,23 @@ from typing import Any
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
+from prefect.exceptions import TerminationSignal
 from prefect.states import Cancelled, Completed, Failed
 
-from pipelines.artifacts import Artifacts
+from pipelines.artifacts import REFRESH_SECONDS, Artifacts
+from pipelines.cancel import heeding_cancellation, is_cancelled
 from pipelines.comparison import attach
 from pipelines.conclusion import conclude
 from pipelines.crew import Crew, crew
 from pipelines.lock import only_flow
-from pipelines.outcome import EXIT_STOPPED, STOPPED, Outcome, Result, write_result
+from pipelines.outcome import STOPPED, Outcome, Result, Unfinished, write_result
 from pipelines.plan import Plan, Stage, read_plan
+from pipelines.planned import planned
 from pipelines.progress import progress
+from pipelines.pulse import looking_in
 from pipelines.ready import RunStage, drain
-
-# Set by a caller that has planned already and holds the lock; a flow started by a schedule does both itself.
-PLANNED: ContextVar[Plan | None] = ContextVar("PLANNED", default=None)
+from pipelines.stopping import BY_SIGTERM, IN_PREFECT, named
+from pipelines.ticker import every
 
 
 @flow(name="benchmark", persist_result=False)
@@ -40,7 +43,7 @@ def benchmark(
     """Bring every stale stage, or with `only` those that these cells need, up to date, here or on Dask's workers."""
     folder = Path(root).resolve()
     with ExitStack() as stack:
-        plan = PLANNED.get()
+        plan = planned()
         if plan is None:
             stack.enter_context(only_flow(folder))
             plan = read_plan(folder, only or ())
@@ -50,7 +53,7 @@ def benchmark(
 
 def carry_out(root: Path, plan: Plan, hands: Crew, keep_going: bool) -> Result:
     """Run what the plan says in the workspace `root`, which the caller holds, and show it in the flow run at hand."""
-    artifacts = Artifacts(plan)
+    artifacts = Artifacts(plan, looking_in(root))
     result = attach(root, _carry_out(root, artifacts, hands, keep_going))
     write_result(root, result)
     artifacts.publish(root, result)
@@ -58,22 +61,33 @@ def carry_out(root: Path, plan: Plan, hands: Crew, keep_going: bool) -> Result:
 
 
 def _carry_out(root: Path, artifacts: Artifacts, hands: Crew, keep_going: bool) -> Result:
-    start, plan = time.monotonic(), artifacts.plan
+    start, plan, stop = time.monotonic(), artifacts.plan, Event()
     settled: dict[str, Outcome] = {}
-    stopped = False
-    with progress(plan, hands.told) as show:
+    with ExitStack() as stack:
+        show = stack.enter_context(progress(plan, hands.told, artifacts.look))
+        stack.enter_context(every(REFRESH_SECONDS, artifacts.refresh))
+        stack.enter_context(heeding_cancellation(stop))
 
         def on_event(stage: Stage, outcome: Outcome | None) -> None:
             show(stage, outcome)
             if outcome is not None:
                 settled[stage.name] = outcome
-                artifacts.move(len(settled))
+            artifacts.see(stage, outcome)
 
-        try:
-            drain(plan, hands.room, _as_task(hands), keep_going, on_event)
-        except KeyboardInterrupt:
-            stopped = True
+        run_stage = _as_task(hands)
+        stopped = _stopped(lambda: drain(plan, hands.room, run_stage, keep_going, on_event, stop), stop)
     return conclude(root, plan, settled, time.monotonic() - start, stopped)
+
+
+def _stopped(work: Callable[[], object], stop: Event) -> str | None:
+    """Do the work; how it was stopped, or None. Prefect's own SIGTERM, to a flow that it started, ends here."""
+    try:
+        work()
+    except KeyboardInterrupt as interrupt:
+        return named(interrupt)
+    except TerminationSignal:
+        return IN_PREFECT if is_cancelled() else BY_SIGTERM
+    return IN_PREFECT if stop.is_set() else None
 
 
 def _as_task(hands: Crew) -> RunStage:
@@ -95,12 +109,14 @@ def _stage_state(outcome: Outcome) -> State[Any]:
     if outcome.good:
         return Completed(name=outcome.kind.capitalize(), message=f"log: {outcome.log}")
     if outcome.kind == STOPPED:
-        return Cancelled(message="stopped by the user")
+        return Cancelled(message="stopped with the run")
     return Failed(message=f"see {outcome.log}")
 
 
 def flow_state(result: Result) -> State[Any]:
-    """How Prefect is to show the whole run."""
-    if result.exit_code == EXIT_STOPPED:
-        return Cancelled(message=result.message)
-    return Failed(message=result.message) if result.exit_code else Completed(message=result.message)
+    """The state carries the run's record; where it did not end well, in the error that asking for its result raises."""
+    if result.stopped:
+        return Cancelled(message=result.message, data=Unfinished(result))
+    if result.exit_code:
+        return Failed(message=result.message, data=Unfinished(result))
+    return Completed(message=result.message, data=result.record)

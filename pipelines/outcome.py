@@ -13,7 +13,6 @@ FAILED, BLOCKED, STOPPED = "failed", "blocked", "stopped"
 GOOD = frozenset({RAN, RESTORED, SKIPPED})
 
 EXIT_FAILED = 1
-EXIT_STOPPED = 130  # 128 + SIGINT, as shells have it
 
 
 @dataclass(frozen=True)
@@ -35,16 +34,18 @@ class Outcome:
 class Result:
     """A run of the benchmark as a whole.
 
-    `cells` has the worst outcome for each `dataset/method`, `since` is one line about what moved since the last
-    release, `comparison` the page about it.
+    `cells` has one outcome for each `dataset/method`, the worst of its stages', with the seconds of all. `stopped`
+    says how it was stopped, if it was. `since` is one line about what moved since the last release, `comparison` the
+    page about it.
     """
 
     stages: Mapping[str, Outcome] = field(default_factory=dict)
-    cells: Mapping[str, str] = field(default_factory=dict)
+    cells: Mapping[str, Outcome] = field(default_factory=dict)
     only: tuple[str, ...] = ()
     seconds: float = 0.0
     report: str | None = None
     exit_code: int = 0
+    stopped: str | None = None
     since: str | None = None
     comparison: str | None = None
 
@@ -56,8 +57,8 @@ class Result:
     @property
     def message(self) -> str:
         """What to tell the user at the end."""
-        if self.exit_code == EXIT_STOPPED:
-            return "stopped; run again to go on"
+        if self.stopped:
+            return f"{self.stopped}; run again to go on"
         if not self.stages:
             return up_to_date(self.only)
         lines = [f"{self._counts()} in {self.seconds:.0f} s"]
@@ -73,14 +74,23 @@ class Result:
     @property
     def record(self) -> dict[str, Any]:
         """The run for another program, as `--json` prints it."""
-        told = {"exit_code": self.exit_code, "seconds": self.seconds, "only": list(self.only)}
+        told = {"exit_code": self.exit_code, "stopped": self.stopped, "seconds": self.seconds, "only": list(self.only)}
         stages = {name: _recorded(outcome) for name, outcome in self.stages.items()}
+        cells = {name: _recorded(outcome) for name, outcome in self.cells.items()}
         pages = {"report": self.report, "since": self.since, "comparison": self.comparison}
-        return {**told, "stages": stages, "cells": dict(self.cells), **pages}
+        return {**told, "stages": stages, "cells": cells, **pages}
 
     def _counts(self) -> str:
         kinds = [outcome.kind for outcome in self.stages.values()]
         return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+
+
+class Unfinished(Exception):
+    """What a run that failed or was stopped gives who asks Prefect for its result; `record` is that of any run."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(result.message)
+        self.record = result.record
 
 
 def up_to_date(only: Sequence[str]) -> str:
@@ -109,5 +119,7 @@ def read_result(root: Path) -> Result | None:
     if not (root / OUTCOMES).exists():
         return None
     saved: dict[str, Any] = read_json(root / OUTCOMES)
-    stages = {name: Outcome(**outcome) for name, outcome in saved.pop("stages").items()}
-    return Result(stages=stages, only=tuple(saved.pop("only")), **saved)
+    stages, cells = (
+        {name: Outcome(**outcome) for name, outcome in saved.pop(key).items()} for key in ("stages", "cells")
+    )
+    return Result(stages=stages, cells=cells, only=tuple(saved.pop("only")), **saved)

@@ -1,91 +1,127 @@
-"""Show how far the run is: a bar on a terminal, plain lines anywhere else (logs, CI)."""
+"""Show how far the run is: on a terminal a bar and a line for each running stage, anywhere else plain lines."""
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Column
 
-from pipelines.outcome import Outcome
+from pipelines.outcome import BLOCKED, FAILED, Outcome
 from pipelines.plan import Plan, Stage
+from pipelines.pulse import Look, clock
 from pipelines.ready import OnEvent
+from pipelines.ticker import every
 
-_NAMES_SHOWN = 3
+_LOOK_SECONDS = 1.0
+_LINE_SECONDS = 60.0  # between two lines about a stage that still runs
 
 
 @contextmanager
-def progress(plan: Plan, manner: str, stream: TextIO | None = None) -> Iterator[OnEvent]:
-    """Yield what `drain` calls at every start and end of a stage."""
+def progress(plan: Plan, manner: str, look: Look, stream: TextIO | None = None) -> Iterator[OnEvent]:
+    """Yield what `drain` calls at every start and end of a stage; in between `look` tells how far each is."""
     stream = stream or sys.stderr
     total = len(plan.todo)
     print(f"{total} stage{'s' * (total != 1)} to bring up to date, {manner}", file=stream, flush=True)
     if not stream.isatty():
-        yield Lines(total, stream)
+        lines = Lines(total, look, stream)
+        with every(_LOOK_SECONDS, lines.refresh):
+            yield lines
         return
     with bar_of(stream) as bar:
-        yield Bar(total, bar)
+        shown = Bar(total, look, bar)
+        with every(_LOOK_SECONDS, shown.refresh):
+            yield shown
 
 
 class Lines:
-    """One line per start and one per end."""
+    """One line per start and one per end, and one a minute for what takes longer."""
 
-    def __init__(self, total: int, stream: TextIO) -> None:
-        self.total, self.stream, self.settled = total, stream, 0
+    def __init__(self, total: int, look: Look, stream: TextIO) -> None:
+        self.total, self.look, self.stream, self.settled = total, look, stream, 0
+        self.lock = Lock()
+        self.running: dict[str, tuple[float, float]] = {}  # when it started, and when it was last told of
 
     def __call__(self, stage: Stage, outcome: Outcome | None) -> None:
         """Tell of a start (no outcome yet) or an end."""
-        if outcome is None:
-            self._print(f"start {stage.name} ({stage.why})")
-            return
-        self.settled += 1
-        self._print(f"[{self.settled}/{self.total}] {describe(stage, outcome)}")
+        with self.lock:
+            if outcome is None:
+                self.running[stage.name] = (time.monotonic(),) * 2
+                self._print(f"start {stage.name} ({stage.why})")
+                return
+            self.running.pop(stage.name, None)
+            self.settled += 1
+            self._print(f"[{self.settled}/{self.total}] {describe(stage, outcome)}")
+
+    def refresh(self) -> None:
+        """Tell of stages about which nothing has been said for a while."""
+        with self.lock:
+            now = time.monotonic()
+            for name, (started, told) in self.running.items():
+                if now - told >= _LINE_SECONDS:
+                    self.running[name] = (started, now)
+                    pulse = self.look(name)
+                    said = f": {pulse.told()}" if pulse else ""
+                    self._print(f"{name} has run for {clock(now - started)}{said}")
 
     def _print(self, line: str) -> None:
         print(line, file=self.stream, flush=True)
 
 
 class Bar:
-    """Done of total, what runs now, how many failed; failures also as lines above the bar."""
+    """Done of total and how many failed; below it each running stage; what was not done also as lines above."""
 
-    def __init__(self, total: int, bar: Progress) -> None:
-        self.bar = bar
-        self.task = bar.add_task("benchmark", total=total, note="")
-        self.running: list[str] = []
-        self.failed = 0
+    def __init__(self, total: int, look: Look, bar: Progress) -> None:
+        self.bar, self.look, self.total = bar, look, total
+        self.lock = Lock()
+        self.task = bar.add_task("all stages", total=total, note="")
+        self.running: dict[str, TaskID] = {}
+        self.kinds: list[str] = []
 
     def __call__(self, stage: Stage, outcome: Outcome | None) -> None:
         """Show a start (no outcome yet) or an end."""
-        if outcome is None:
-            self.running.append(stage.name)
-        else:
-            self._settle(stage, outcome)
-        self.bar.update(self.task, note=self._note())
+        with self.lock:
+            if outcome is None:
+                self.running[stage.name] = self.bar.add_task(stage.name, total=None, note="")
+            else:
+                self._settle(stage, outcome)
+            self.bar.update(self.task, completed=len(self.kinds), note=self._note())
+
+    def refresh(self) -> None:
+        """Ask every running stage how far it is."""
+        with self.lock:
+            for name, task in self.running.items():
+                if pulse := self.look(name):
+                    self.bar.update(task, total=1.0, completed=pulse.fraction, note=pulse.told())
 
     def _settle(self, stage: Stage, outcome: Outcome) -> None:
         if stage.name in self.running:
-            self.running.remove(stage.name)
+            self.bar.remove_task(self.running.pop(stage.name))
+        self.kinds.append(outcome.kind)
         if not outcome.good:
-            self.failed += 1
             self.bar.console.print(describe(stage, outcome), markup=False, highlight=False)
-        self.bar.advance(self.task)
 
     def _note(self) -> str:
-        more = len(self.running) - _NAMES_SHOWN
-        names = " ".join(self.running[:_NAMES_SHOWN]) + (f" +{more}" if more > 0 else "")
-        return f"{names}  {self.failed} not done" if self.failed else names
+        bad = [f"{number} {kind}" for kind in (FAILED, BLOCKED) if (number := self.kinds.count(kind))]
+        return ", ".join([f"{len(self.kinds)}/{self.total}", *bad])
 
 
 def bar_of(stream: TextIO) -> Progress:
-    """The bar's look."""
+    """The bars' look."""
+    name = TextColumn("{task.description}", markup=False)
     note = TextColumn("{task.fields[note]}", markup=False)
-    return Progress(BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), note, console=Console(file=stream))
+    # On a narrow terminal the bar gives way, not the time.
+    elapsed = TimeElapsedColumn(table_column=Column(min_width=7, no_wrap=True))
+    return Progress(name, BarColumn(bar_width=12), elapsed, note, console=Console(file=stream))
 
 
 def describe(stage: Stage, outcome: Outcome) -> str:
     """How one stage ended, and where to read why."""
-    if outcome.kind == "blocked":
+    if outcome.kind == BLOCKED:
         return f"{stage.name} blocked: {outcome.cause} failed"
     ending = f"{stage.name} {outcome.kind}, {outcome.seconds:.1f} s"
     return ending if outcome.good else f"{ending}, see {outcome.log or outcome.cause}"

@@ -26,21 +26,30 @@ _LOOK_SECONDS = 1.0  # until the room is looked at again
 
 
 def drain(
-    plan: Plan, room: int | Rooms, run_stage: RunStage, keep_going: bool = True, on_event: OnEvent | None = None
+    plan: Plan,
+    room: int | Rooms,
+    run_stage: RunStage,
+    keep_going: bool = True,
+    on_event: OnEvent | None = None,
+    stop: Event | None = None,
 ) -> dict[str, Outcome]:
-    """Run all that is to do, as much at a time as there is room; an interrupt stops what runs and is raised again."""
+    """Run all that is to do, as much at a time as there is room.
+
+    Whoever sets `stop` stops what runs, and nothing more starts; an interrupt does so too and is raised again.
+    """
     rooms = room if callable(room) else lambda: Room(room)
     queue = _Queue(plan.todo, keep_going, on_event or _ignore)
-    stop = Event()
+    stop = stop or Event()
     with ThreadPoolExecutor(max_workers=max(1, len(plan.todo))) as pool:
         try:
-            while queue.waiting or queue.running:
+            while (queue.waiting or queue.running) and not stop.is_set():
                 queue.block()
                 for stage in queue.ready(rooms()):
                     # A fresh copy of the context: Prefect finds there the flow run that a task belongs to.
                     context = contextvars.copy_context()
                     queue.start(stage, pool.submit(context.run, run_stage, stage.name, stop))
                 queue.settle()
+            queue.abandon()
         except BaseException:
             stop.set()
             queue.abandon()

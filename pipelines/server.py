@@ -30,6 +30,7 @@ _QUIET = {
     "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     _PATIENCE: "120",  # takes 10-22 s on an idle machine
+    "PREFECT_CLIENT_MAX_RETRIES": "3",  # 14 s until a server that died is given up; Prefect's 5 are a minute each time
     "DO_NOT_TRACK": "1",
 }
 # What Prefect sets for its own temporary server: no user interface, no services for schedules.

@@ -15,9 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 
+from ebmbench.core.pulse import VARIABLE
 from pipelines import guard
 from pipelines.dvc_cli import DVC, PAUSE_SECONDS, environment, is_lock_error
 from pipelines.outcome import FAILED, RAN, RESTORED, SKIPPED, STOPPED, Outcome
+from pipelines.pulse import pulse_of
 from pipelines.workspace import LOGS
 
 Process = subprocess.Popen[bytes]
@@ -83,7 +85,8 @@ def reproduce(
     (root / log).unlink(missing_ok=True)
     start = time.monotonic()
     command = [*DVC, "--wait-for-lock", "repro", *options, stage]
-    kind = _attempts(command, root / log, root, stop, variables)
+    with pulse_of(root, stage) as pulse:
+        kind = _attempts(command, root / log, root, stop, {**variables, VARIABLE: str(pulse)})
     if kind == RAN:
         kind = what_happened(stage, (root / log).read_text(encoding="utf-8", errors="replace"))
     cause = complaint((root / log).read_text(encoding="utf-8", errors="replace")) if kind == FAILED else None

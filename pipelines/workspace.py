@@ -12,6 +12,7 @@ FOLDER = Path("work/flow")
 LOCK = FOLDER / "lock"
 LOGS = FOLDER / "logs"
 OUTCOMES = FOLDER / "outcomes.json"
+PULSES = FOLDER / "pulses"
 
 REPORT = "report"  # the stage that reads all cells
 

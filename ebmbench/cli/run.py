@@ -23,7 +23,7 @@ ebmbench run --suite quick --jobs 2     switch to a suite and run it, two stages
          ebmbench run --scheduler tcp://10.0.0.1:8786   on the machines where `ebmbench worker` runs
 
 exit codes: 0 done, 1 a stage failed or another run is at work here, 2 the request or params.yaml is wrong,
-130 stopped by Ctrl-C"""
+130 stopped by Ctrl-C or cancelled in Prefect, 143 stopped by SIGTERM"""
 
 
 def add(commands: Any) -> None:

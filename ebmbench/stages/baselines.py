@@ -4,12 +4,14 @@ import argparse
 import sys
 import time
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 from ebmbench.core.code import code_hash
 from ebmbench.core.facts import load_facts, read_split
 from ebmbench.core.files import read_json, write_json
 from ebmbench.core.params import Params, load_params
+from ebmbench.core.pulse import pulse
 from ebmbench.core.registry import load
 from ebmbench.core.store import Store, digest
 from ebmbench.core.streams import stream
@@ -24,10 +26,9 @@ def judge_baselines(root: Path, dataset: str) -> None:
     """All baselines with all seeds; a seed draws other samples."""
     params = load_params(root).on(dataset)
     store, done = Store(root / "work"), {}
-    for name in params.benchmark.baselines:
-        for seed in params.benchmark.seeds:
-            baseline = Baseline(root, dataset, params, name, seed)
-            done[baseline.label] = store.obtain(baseline.digest(), baseline.make)
+    for name, seed in pulse.each(product(params.benchmark.baselines, params.benchmark.seeds)):
+        baseline = Baseline(root, dataset, params, name, seed)
+        done[baseline.label] = store.obtain(baseline.digest(), baseline.make)
     folder = root / "runs" / params.benchmark.suite / dataset / "_baselines"
     density = open_density(dataset, params.datasets[dataset], root)
     collect(folder, {"suite": params.benchmark.suite, "dataset": dataset}, done, root / "data" / dataset, density)

@@ -19,6 +19,7 @@ from ebmbench.core.code import code_hash
 from ebmbench.core.facts import Facts, read_split
 from ebmbench.core.files import read_json, write_json
 from ebmbench.core.params import KINDS, Params, load_params
+from ebmbench.core.pulse import pulse
 from ebmbench.core.registry import load as load_module
 from ebmbench.core.store import Store, digest
 from ebmbench.data.densities.density import Density
@@ -40,7 +41,7 @@ def evaluate_cell(cell: Cell, params: Params) -> None:
     density = open_density(cell.dataset, params.datasets[cell.dataset], cell.root)
     store = Store(cell.work, cell.fresh)
     runs = {label: Run(cell, params, density, status) for label, status in cell.runs().items()}
-    done = {label: store.obtain(run.digest(), run.make) for label, run in runs.items()}
+    done = {label: store.obtain(run.digest(), run.make) for label, run in pulse.each(runs.items())}
     shared = {"suite": cell.suite, "dataset": cell.dataset, "method": cell.method}
     collect(cell.folder, shared, done, cell.data, density)
     write_curves(cell.folder / "curve.csv", {label: read_json(run / "curve.json") for label, run in done.items()})

@@ -19,6 +19,7 @@ from ebmbench.core.errors import UserError
 from ebmbench.core.facts import Facts, read_split
 from ebmbench.core.files import read_json, replacing, write_json
 from ebmbench.core.params import FILE, Sampling, load_params
+from ebmbench.core.pulse import pulse
 from ebmbench.core.store import Store, digest
 from ebmbench.stages.arrays import save_arrays
 from ebmbench.stages.cell import SNAPSHOT_KIND, TRACE, Cell, cell_parser, materialising, open_cell, snapshots
@@ -31,7 +32,7 @@ from ebmbench.training.trained import load
 def sample_cell(cell: Cell, sampling: Sampling) -> None:
     """Make or find the samples of every run, then materialise the cell's output whole."""
     store = Store(cell.work, cell.fresh)
-    done = {label: _obtain(store, cell, status, sampling) for label, status in cell.runs().items()}
+    done = {label: _obtain(store, cell, status, sampling) for label, status in pulse.each(cell.runs().items())}
     with materialising(cell.folder / "sample") as folder:
         for label, run in done.items():
             shutil.copytree(run, folder / label, ignore=shutil.ignore_patterns("cost.json"))

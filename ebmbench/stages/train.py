@@ -10,6 +10,7 @@ from torch import Tensor
 from ebmbench.core.facts import load_facts, read_split
 from ebmbench.core.files import read_json, replacing, write_json
 from ebmbench.core.params import load_params
+from ebmbench.core.pulse import pulse
 from ebmbench.core.store import Store
 from ebmbench.stages.cell import Cell, cell_parser, materialising, open_cell
 from ebmbench.stages.jobs import cell_jobs
@@ -23,7 +24,7 @@ def train_cell(cell: Cell) -> None:
     data = read_split(cell.data, "train")
     store = Store(cell.work, cell.fresh)
     done = {}
-    for job in cell_jobs(load_params(cell.root), cell.method, load_facts(cell.data)):
+    for job in pulse.each(cell_jobs(load_params(cell.root), cell.method, load_facts(cell.data))):
         done[job.label] = _obtain(store, job, data)
     with materialising(cell.folder / "train") as folder:
         for label, run in done.items():

@@ -20,6 +20,7 @@ from tqdm import tqdm
 from ebmbench.core import checkpoint
 from ebmbench.core.errors import UserError
 from ebmbench.core.files import replacing, write_json
+from ebmbench.core.pulse import pulse
 from ebmbench.core.registry import load
 from ebmbench.training.clock import Clock
 from ebmbench.training.job import Job
@@ -82,6 +83,7 @@ def _spend(trainer: Trainer, workshop: Path, save_every: float, clock: Clock) ->
             before = trainer.progress
             trainer.advance()
             bar.update(trainer.meter.counts.passes - bar.n)
+            pulse.tell(trainer.progress, trainer.step)
             if any(before < share <= trainer.progress for share in trainer.job.training.snapshots):
                 _keep(trainer, workshop, clock)
             if time.perf_counter() - saved >= save_every:

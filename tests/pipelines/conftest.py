@@ -113,9 +113,9 @@ def before() -> Callable[[Path, str, str], None]:
     return _before
 
 
-@pytest.fixture
-def processes_in() -> Callable[[Path], dict[int, str]]:
-    return _processes_in
+@pytest.fixture(name="processes_in")
+def processes_in_fixture() -> Callable[[Path], dict[int, str]]:
+    return processes_in
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def _before(root: Path, cell: str, shell: str) -> None:
     (root / "before" / f"{cell}.sh").write_text(shell + "\n")
 
 
-def _processes_in(folder: Path) -> dict[int, str]:
+def processes_in(folder: Path) -> dict[int, str]:
     """The command lines of all processes that work in the folder (Linux)."""
     found = {}
     for entry in Path("/proc").glob("[0-9]*"):

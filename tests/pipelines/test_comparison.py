@@ -12,8 +12,9 @@ import pytest
 
 from ebmbench.report.results import typed, write_results
 from pipelines.comparison import attach
-from pipelines.outcome import BLOCKED, EXIT_STOPPED, FAILED, RAN, Outcome, Result, read_result, write_result
+from pipelines.outcome import BLOCKED, FAILED, RAN, Outcome, Result, read_result, write_result
 from pipelines.server import start_server
+from pipelines.stopping import BY_USER
 from tests.pipelines.test_flow import latest
 
 RAN_REPORT = Result(stages={"report": Outcome(RAN)}, report="reports/tiny/latest/report.md")
@@ -53,7 +54,7 @@ def test_a_run_that_made_a_report_is_compared_and_the_result_keeps_it(project: P
         Result(),
         Result(stages={"report": Outcome(FAILED)}, exit_code=1),
         Result(stages={"report": Outcome(BLOCKED)}, exit_code=1),
-        Result(stages={"report": Outcome(RAN)}, exit_code=EXIT_STOPPED),
+        Result(stages={"report": Outcome(RAN)}, exit_code=130, stopped=BY_USER),
         Result(stages={"train@rings-dsm": Outcome(RAN)}),
     ],
 )

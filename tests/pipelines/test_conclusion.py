@@ -9,6 +9,7 @@ from pipelines.conclusion import conclude, worst_by_cell
 from pipelines.outcome import BLOCKED, FAILED, RAN, RESTORED, SKIPPED, STOPPED, Outcome, Result, read_result
 from pipelines.outcome import write_result as write
 from pipelines.plan import Plan, make_plan
+from pipelines.stopping import BY_SIGTERM, BY_USER, IN_PREFECT
 
 CELLS = {"rings-dsm": "rings/dsm", "rings-nce": "rings/nce"}
 GRAPH = {
@@ -19,6 +20,8 @@ GRAPH = {
     "report": ["evaluate@rings-dsm", "train@rings-nce"],
 }
 FAILURE = Outcome(FAILED, seconds=1.5, log="work/flow/logs/train@rings-nce.log", cause="too hot")
+FAILED_STAGE = {"outcome": "failed", "seconds": 1.5, "log": "work/flow/logs/train@rings-nce.log", "cause": "too hot"}
+RAN_CELL = {"outcome": "ran", "seconds": 2.0, "log": "a.log", "cause": None}  # of two stages
 
 
 @pytest.fixture
@@ -44,7 +47,7 @@ def plan() -> Plan:
 def test_a_cell_is_as_bad_as_its_worst_stage_in_whatever_order(first: str, second: str, worst: str) -> None:
     for one, other in ((first, second), (second, first)):
         stages = {"train@rings-dsm": Outcome(one), "evaluate@rings-dsm": Outcome(other)}
-        assert worst_by_cell(stages, CELLS) == {"rings/dsm": worst}
+        assert worst_by_cell(stages, CELLS) == {"rings/dsm": Outcome(worst)}
 
 
 def test_what_cells_share_is_in_none_of_them() -> None:
@@ -53,14 +56,22 @@ def test_what_cells_share_is_in_none_of_them() -> None:
 
 def test_a_cell_that_was_stopped_half_way_is_not_told_as_done(root: Path) -> None:
     settled = {"prepare@rings": Outcome(RAN), "train@rings-dsm": Outcome(RAN)}
-    result = conclude(root, plan(), settled, 2.0, stopped=True)
-    assert result.exit_code == 130
+    result = conclude(root, plan(), settled, 2.0, BY_USER)
+    assert (result.exit_code, result.message) == (130, "stopped; run again to go on")
     assert result.stages["evaluate@rings-dsm"].kind == STOPPED
-    assert result.cells == {"rings/dsm": STOPPED, "rings/nce": STOPPED}
+    assert result.cells == {"rings/dsm": Outcome(STOPPED), "rings/nce": Outcome(STOPPED)}
+
+
+@pytest.mark.parametrize(("stopped", "code"), [(BY_USER, 130), (IN_PREFECT, 130), (BY_SIGTERM, 143)])
+def test_how_a_run_was_stopped_is_said_in_words_and_by_its_exit_code(root: Path, stopped: str, code: int) -> None:
+    result = conclude(root, plan(), dict.fromkeys(GRAPH, Outcome(RAN)), 2.0, stopped)
+    assert (result.exit_code, result.record["stopped"]) == (code, stopped)
+    assert result.message == f"{stopped}; run again to go on"
 
 
 def test_the_result_survives_the_file_it_is_kept_in(root: Path) -> None:
-    result = Result(stages={"report": Outcome(RAN)}, cells={"rings/dsm": RAN}, only=("dsm", "/rings"), exit_code=0)
+    stages, cells = {"report": Outcome(RAN)}, {"rings/dsm": FAILURE}
+    result = Result(stages=stages, cells=cells, only=("dsm", "/rings"), exit_code=130, stopped=IN_PREFECT)
     write(root, result)
     assert read_result(root) == result
 
@@ -70,18 +81,14 @@ def test_a_program_reads_the_whole_run_from_its_record(root: Path) -> None:
     report.parent.mkdir(parents=True)
     report.touch()
     settled = dict.fromkeys(GRAPH, Outcome(RAN, seconds=1.0, log="a.log")) | {"train@rings-nce": FAILURE}
-    record = json.loads(json.dumps(conclude(root, plan(), settled, 2.0004, stopped=False).record))
-    assert record.pop("stages")["train@rings-nce"] == {
-        "outcome": "failed",
-        "seconds": 1.5,
-        "log": "work/flow/logs/train@rings-nce.log",
-        "cause": "too hot",
-    }
+    record = json.loads(json.dumps(conclude(root, plan(), settled, 2.0004, None).record))
+    assert record.pop("stages")["train@rings-nce"] == FAILED_STAGE
     assert record == {
         "exit_code": 1,
         "seconds": 2.0,
         "only": [],
-        "cells": {"rings/dsm": "ran", "rings/nce": "failed"},
+        "stopped": None,
+        "cells": {"rings/dsm": RAN_CELL, "rings/nce": FAILED_STAGE},
         "report": "reports/tiny/latest/report.md",
         "since": None,
         "comparison": None,

@@ -29,10 +29,10 @@ def api(sandbox: Path) -> Iterator[str]:
         yield start_server(sandbox, stack)
 
 
-def start(root: Path, api: str | None) -> "subprocess.Popen[str]":
+def start(root: Path, api: str | None, *options: str) -> "subprocess.Popen[str]":
     env = {**os.environ, "PREFECT_API_URL": api} if api else dict(os.environ)
-    pipe = subprocess.PIPE
-    return subprocess.Popen([*COMMAND, str(root)], env=env, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
+    command, pipe = [*COMMAND, str(root), *options], subprocess.PIPE
+    return subprocess.Popen(command, env=env, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
 
 
 def finish(flow: "subprocess.Popen[str]") -> tuple[int, str, str]:
@@ -41,11 +41,14 @@ def finish(flow: "subprocess.Popen[str]") -> tuple[int, str, str]:
 
 
 def latest(api: str, what: str, kind: str = "filter", **more: Any) -> list[dict[str, Any]]:
-    body = json.dumps({"limit": 50, **more}).encode()
-    request = urllib.request.Request(f"{api}/{what}/{kind}", body, {"Content-Type": "application/json"})
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=30) as answer:
-        found: list[dict[str, Any]] = json.load(answer)
+    found: list[dict[str, Any]] = post(f"{api}/{what}/{kind}", limit=50, **more)
     return found
+
+
+def post(url: str, **body: Any) -> Any:
+    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=30) as answer:
+        return json.load(answer)
 
 
 def outcomes(root: Path) -> dict[str, str]:
@@ -91,12 +94,23 @@ def _assert_prefect_saw_it(api: str) -> None:
     assert tasks["train@rings-dsm"] == "Failed"
     assert tasks["evaluate@two_moons-dsm"] == "Ran"
     artifacts = {artifact["key"]: artifact for artifact in latest(api, "artifacts")}
-    assert artifacts.keys() >= {"benchmark-progress", "benchmark-stages", "benchmark-report"}
+    assert artifacts.keys() >= {"benchmark-progress", "benchmark-stages", "benchmark-cells", "benchmark-report"}
     assert artifacts["benchmark-progress"]["data"] == 100.0
+    assert artifacts["benchmark-progress"]["description"] == "5 of 5 stages have settled"
+    cells = {(row["dataset"], row["method"]): row for row in json.loads(artifacts["benchmark-cells"]["data"])}
+    assert cells["rings", "dsm"]["outcome"] == "failed"
+    assert cells["rings", "dsm"]["log"] == "work/flow/logs/train@rings-dsm.log"
+    assert cells["two_moons", "dsm"]["outcome"] == "ran"
 
 
 @slow
-def test_ctrl_c_stops_the_stages_and_is_recorded_as_cancelled(
+@pytest.mark.parametrize(
+    ("number", "code", "told"), [(signal.SIGINT, 130, "stopped"), (signal.SIGTERM, 143, "stopped by SIGTERM")]
+)
+def test_ctrl_c_and_sigterm_stop_the_stages_and_are_recorded_as_cancelled(
+    number: signal.Signals,
+    code: int,
+    told: str,
     done: Path,
     api: str,
     before: Before,
@@ -107,9 +121,9 @@ def test_ctrl_c_stops_the_stages_and_is_recorded_as_cancelled(
     before(done, "rings-dsm", "touch begun; sleep 100")
     flow = start(done, api)
     wait_until((done / "begun").exists, 60, "the stage runs")
-    os.killpg(flow.pid, signal.SIGINT)  # as a terminal does: to the whole foreground group
-    code, out, err = finish(flow)
-    assert (code, out) == (130, "stopped; run again to go on\n"), err
+    os.killpg(flow.pid, number)  # as a terminal does: to the whole foreground group
+    ended, out, err = finish(flow)
+    assert (ended, out) == (code, f"{told}; run again to go on\n"), err
     assert "Traceback" not in err
     assert outcomes(done)["train@rings-dsm"] == "stopped"
     assert processes_in(done) == {}
@@ -133,6 +147,35 @@ def test_kill_9_leaves_nothing_running_not_even_prefects_server(
     flow.kill()
     flow.communicate()
     wait_until(lambda: not processes_in(done), guard.GRACE_SECONDS + 2, "nothing runs")
+
+
+VALUE = """
+import json, sys
+from pipelines.flow import benchmark
+state = benchmark(sys.argv[1], 2, return_state=True)
+given = state.result(raise_on_failure=False)
+print(json.dumps([state.type, state.message, getattr(given, "record", given)]))
+"""
+
+
+@slow
+def test_the_flow_run_is_a_value_that_carries_the_record_and_leaves_no_file(
+    done: Path, api: str, before: Before, tmp_path: Path
+) -> None:
+    (done / "code/dsm.py").write_text("# other\n")
+    storage = tmp_path / "storage"
+    env = {**os.environ, "PREFECT_API_URL": api, "PREFECT_LOCAL_STORAGE_PATH": str(storage)}
+    command = [sys.executable, "-c", VALUE, str(done)]
+    for shell, kind, outcome in (("exit 3", "FAILED", "failed"), ("true", "COMPLETED", "ran")):
+        before(done, "rings-dsm", shell)
+        answer = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+        state, message, record = json.loads(answer.stdout)
+        assert state == kind
+        assert f" {outcome}" in message
+        assert record["cells"]["rings/dsm"]["outcome"] == outcome
+        assert record["cells"]["rings/dsm"]["seconds"] > 0
+        assert record["report"] == "reports/tiny/latest/report.md"
+    assert not storage.exists() or not any(storage.iterdir())
 
 
 def test_a_run_with_nothing_to_do_ends_in_seconds_and_never_meets_prefect(done: Path) -> None:

@@ -93,7 +93,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield start_server(folder, owner)
 
 
-def make_clone(folder: Path, server: str) -> Clone:
+def make_clone(folder: Path, server: str, suite: str = TINY) -> Clone:
     """The tracked and the new files, committed into a repository of their own."""
     root = folder / "clone"
     listed = subprocess.run(
@@ -103,7 +103,7 @@ def make_clone(folder: Path, server: str) -> Clone:
         if (ROOT / name).is_file() and not name.startswith(("reports/", "dvc.lock")):
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, root / name)
-    (root / "suites" / "tiny.yaml").write_text(TINY, encoding="utf-8")
+    (root / "suites" / "tiny.yaml").write_text(suite, encoding="utf-8")
     clone = Clone(root, folder / "home", server)
     clone.run("ebmbench", "suite", "use", "tiny", "--force")
     identity = ["-c", "user.name=test", "-c", "user.email=test@example.invalid"]

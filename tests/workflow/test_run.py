@@ -56,7 +56,10 @@ def test_one_cell_runs_alone_and_is_told_as_json(clone: Clone) -> None:
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
     assert {name: stage["outcome"] for name, stage in record["stages"].items()} == dict.fromkeys(CELL | NEEDED, "ran")
-    assert record["cells"] == {"two_moons/dsm": "ran"}
+    cell = record["cells"].pop("two_moons/dsm")
+    assert record["cells"] == {}
+    assert cell["outcome"] == "ran"
+    assert cell["seconds"] == pytest.approx(sum(record["stages"][name]["seconds"] for name in CELL))
     assert record["report"] == "reports/tiny/latest/report.md"
     assert "[6/6] report ran" in done.stderr
     log = clone.root / record["stages"]["train@two_moons-dsm"]["log"]

@@ -1,0 +1,168 @@
+"""What orchestration costs: the wall time of a suite under `dvc repro` and under the flow, and the overhead per stage.
+
+    python benchmarks/orchestration.py --suite tiny --rounds 3 --output orchestration.md
+
+Every measurement is a whole run in a fresh clone of the current commit: no data, no cache, no Prefect server. The modes
+take turns, so that a machine that grows slow or warm does so for all of them. Definitions:
+
+- *wall*: from the command's start to its end, as a user waits for it. What the flow needs to plan, to import Prefect
+  and to start its server is part of it, and also stands apart as
+- *start-up*: until the first stage's own process starts.
+- *in stages*: seconds of all stage processes (`python -m ebmbench.stages…`) together, each from its start to its end.
+  Their imports are part of it: they are the stages' price, whoever starts them.
+- *overhead per stage*: (wall × jobs − in stages) / stages. With several jobs a slot that stays empty, because what is
+  left still waits for its upstreams, counts as overhead too.
+- *after start-up*: the same without the start-up: ((wall − start-up) × jobs − in stages) / stages.
+
+Linux only: processes are watched in /proc.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+LOOK_SECONDS = 0.05
+TINY = """\
+benchmark: {suite: tiny, seeds: [0], datasets: [two_moons], methods: [nce, dsm]}
+training: {budget: 20_000, rows: 10, snapshots: [0.5]}
+sampling: {chains: 400, sampler: {steps: 3}}
+metrics: {cells: 64, block: 200}
+methods: {dsm: {sigma: 0.1}}
+"""
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A module with its arguments that brings a workspace up to date, and how many stages it runs at a time."""
+
+    command: tuple[str, ...]
+    jobs: int = 1
+
+
+# One more line is one more mode.
+MODES = {
+    "`dvc repro`": Mode(("dvc", "repro")),
+    "flow, 1 job": Mode(("ebmbench", "run", "--jobs", "1")),
+    "flow, 2 jobs": Mode(("ebmbench", "run", "--jobs", "2"), jobs=2),
+}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run."""
+
+    wall: float
+    startup: float
+    in_stages: float
+    stages: int
+    jobs: int
+
+    @property
+    def overhead(self) -> float:
+        """Per stage, all in all."""
+        return (self.wall * self.jobs - self.in_stages) / self.stages
+
+    @property
+    def running(self) -> float:
+        """Per stage, once the first has started."""
+        return ((self.wall - self.startup) * self.jobs - self.in_stages) / self.stages
+
+
+def fresh_clone(folder: Path, suite: str) -> tuple[Path, dict[str, str]]:
+    """A clone of the current commit with the suite chosen, and an environment in which it stands alone."""
+    root = folder / "clone"
+    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(root)], check=True)
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("DVC_", "PREFECT_"))}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    own = {"DVC_SITE_CACHE_DIR": str(folder / "dvc"), "PREFECT_HOME": str(folder / "prefect")}
+    env = inherited | own | {"PATH": path, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
+    if suite == "tiny":
+        (root / "suites" / "tiny.yaml").write_text(TINY, encoding="utf-8")
+    use = [sys.executable, "-m", "ebmbench", "suite", "use", suite, "--force"]
+    subprocess.run(use, cwd=root, env=env, check=True, capture_output=True)
+    return root, env
+
+
+def measure(mode: Mode, root: Path, env: dict[str, str]) -> Measured:
+    """Run it and watch its stages come and go."""
+    seen: dict[int, tuple[float, float]] = {}
+    log = root.parent / "log"
+    begin = time.time()
+    with log.open("wb") as file:
+        command = [sys.executable, "-m", *mode.command]
+        process = subprocess.Popen(command, cwd=root, env=env, stdout=file, stderr=subprocess.STDOUT)
+        while process.poll() is None:
+            now = time.time()
+            seen |= {pid: (seen.get(pid, (now,))[0], now) for pid in _stage_processes(root)}
+            time.sleep(LOOK_SECONDS)
+    wall = time.time() - begin
+    if process.returncode != 0:
+        raise SystemExit(f"{' '.join(mode.command)} ended with {process.returncode}:\n{log.read_text()[-2000:]}")
+    first = min(start for start, _ in seen.values())
+    in_stages = sum(end - start + LOOK_SECONDS for start, end in seen.values())  # it is seen late and missed early
+    return Measured(wall, first - begin, in_stages, len(seen), mode.jobs)
+
+
+def _stage_processes(root: Path) -> list[int]:
+    return [int(entry.name) for entry in Path("/proc").glob("[0-9]*") if _is_stage(entry, root)]
+
+
+def _is_stage(entry: Path, root: Path) -> bool:
+    """DVC starts a shell, which may stay: only the Python below it counts."""
+    try:
+        words = (entry / "cmdline").read_bytes().split(b"\0")
+        mine = len(words) > 2 and words[1] == b"-m" and words[2].startswith(b"ebmbench.stages.")
+        return mine and (entry / "cwd").readlink() == root
+    except OSError:  # it ended while we looked
+        return False
+
+
+def table(found: dict[str, list[Measured]]) -> str:
+    """Medians, with the smallest and the largest in brackets."""
+    lines = ["| mode | stages | wall, s | start-up, s | in stages, s | overhead per stage, s | after start-up, s |"]
+    lines.append("| :--- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for name, runs in found.items():
+        columns = [
+            _spread([getattr(run, what) for run in runs])
+            for what in ("wall", "startup", "in_stages", "overhead", "running")
+        ]
+        lines.append(f"| {name} | {runs[0].stages} | {' | '.join(columns)} |")
+    return "\n".join(lines)
+
+
+def _spread(values: Sequence[float]) -> str:
+    return f"{statistics.median(values):.2f} ({min(values):.2f}–{max(values):.2f})"
+
+
+def main() -> int:
+    """Measure, print the table, and write it if a file is named."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--suite", choices=["tiny", "smoke", "quick"], default="tiny")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--output", type=Path, help="write the table here too")
+    options = parser.parse_args()
+    found: dict[str, list[Measured]] = {name: [] for name in MODES}
+    for number in range(options.rounds):
+        for name, mode in MODES.items():
+            with tempfile.TemporaryDirectory(prefix="orchestration-", ignore_cleanup_errors=True) as folder:
+                found[name].append(measure(mode, *fresh_clone(Path(folder).resolve(), options.suite)))
+            print(f"round {number + 1}, {name}: {found[name][-1].wall:.1f} s", file=sys.stderr, flush=True)
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    title = f"Suite `{options.suite}` at {commit.stdout.strip()}, {options.rounds} rounds, {os.cpu_count()} cores."
+    text = f"{title} Medians (smallest–largest).\n\n{table(found)}\n"
+    print(text)
+    if options.output:
+        options.output.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""What a person sees while stages run: on a terminal, in a log, and in words."""
+
+import contextlib
+import io
+import os
+import re
+import time
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from ebmbench.core.pulse import Pulse as Told
+from pipelines import progress as module
+from pipelines.outcome import BLOCKED, FAILED, RAN, Outcome
+from pipelines.plan import Plan, Stage
+from pipelines.progress import progress
+from pipelines.pulse import Pulse, looking_in, pulse_of
+
+PLAN = Plan(tuple(Stage(name, (), "never run") for name in ("train@a", "train@b", "evaluate@b", "report")))
+FAILURE = Outcome(FAILED, seconds=2.0, log="work/flow/logs/train@b.log")
+TRAINING = Pulse(2, 3, share=0.5, step=1200, ends=None)
+
+
+def on_a_terminal() -> str:
+    """Two stages run, one of them tells how far it is, the other fails; all that the terminal got, without colours."""
+    master, slave = os.openpty()
+    got: list[bytes] = []
+    reader = Thread(target=_read, args=(master, got))
+    reader.start()
+    with os.fdopen(slave, "w") as stream, progress(PLAN, 2, {"train@a": TRAINING}.get, stream) as show:
+        for stage in PLAN.todo[:2]:
+            show(stage, None)
+        time.sleep(1.5)
+        show(PLAN.todo[1], FAILURE)
+        show(PLAN.todo[2], Outcome(BLOCKED, cause="train@b"))
+    reader.join()
+    os.close(master)
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", b"".join(got).decode())
+
+
+def _read(master: int, got: list[bytes]) -> None:
+    with contextlib.suppress(OSError):  # the other end was closed
+        while text := os.read(master, 4096):
+            got.append(text)
+
+
+def test_a_terminal_shows_what_is_done_what_runs_how_far_it_is_and_what_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm")
+    shown = on_a_terminal()
+    assert "run 2 of 3, step 1200, 50 %" in shown
+    assert "2/4, 1 failed, 1 blocked" in shown
+    assert "train@b failed, 2.0 s, see work/flow/logs/train@b.log" in shown
+    last = shown[shown.rindex("all stages") :]
+    assert "train@a" in last
+    assert "train@b" not in last
+
+
+def test_a_log_gets_a_line_now_and_then_about_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(module, "_LINE_SECONDS", 1.2)
+    with progress(PLAN, 1, {"train@a": TRAINING}.get, stream) as show:
+        show(PLAN.todo[0], None)
+        time.sleep(2.6)
+        show(PLAN.todo[0], Outcome(RAN, seconds=2.6))
+    assert stream.getvalue().splitlines() == [
+        "4 stages to bring up to date, 1 at a time",
+        "start train@a (never run)",
+        "train@a has run for 0:02: run 2 of 3, step 1200, 50 %",
+        "[1/4] train@a ran, 2.6 s",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pulse", "words"),
+    [
+        (Pulse(1, 1), ""),
+        (Pulse(2, 3), "run 2 of 3"),
+        (Pulse(1, 1, 0.434, 1200, 1075.0), "step 1200, 43 %, 1:15 left"),
+        (Pulse(2, 2, 0.5, 10, 1000.0 + 3700), "run 2 of 2, step 10, 75 %, 1:01:40 left"),
+        (Pulse(2, 2, 0.5, 10, 900.0), "run 2 of 2, step 10, 75 %, 0:00 left"),
+    ],
+)
+def test_progress_is_told_as_far_as_it_is_known(pulse: Pulse, words: str) -> None:
+    assert pulse.told(now=1000.0) == words
+
+
+def test_what_a_stage_tells_is_read_while_it_runs_and_forgotten_after(tmp_path: Path) -> None:
+    look = looking_in(tmp_path)
+    with pulse_of(tmp_path, "train@a") as path:
+        assert look("train@a") is None
+        for _ in Told(str(path)).each([1, 2]):
+            pass
+        assert look("train@a") == Pulse(2, 2)
+        path.write_text('{"run": 1, "walks": 2}', encoding="utf-8")
+        assert look("train@a") is None
+    assert not path.exists()
