@@ -20,7 +20,7 @@ CELL = {"prepare@rings", "train@rings-dsm", "evaluate@rings-dsm", "report"}
 def without_prefect(monkeypatch: pytest.MonkeyPatch) -> None:
     """The flow with stages that DVC is not asked to run: dsm fails, all else is said to have run."""
 
-    def through(root: Path, plan: Plan, jobs: int, keep_going: bool) -> Result:
+    def through(root: Path, plan: Plan, jobs: int, keep_going: bool, scheduler: str | None) -> Result:
         print("noise")
         kinds = {stage.name: FAILED if stage.name.startswith("train@rings-dsm") else RAN for stage in plan.todo}
         outcomes = drain(plan, jobs, lambda name, stop: Outcome(kinds[name], cause="told to"), keep_going)

@@ -28,7 +28,7 @@ def on_a_terminal() -> str:
     got: list[bytes] = []
     reader = Thread(target=_read, args=(master, got))
     reader.start()
-    with os.fdopen(slave, "w") as stream, progress(PLAN, 2, {"train@a": TRAINING}.get, stream) as show:
+    with os.fdopen(slave, "w") as stream, progress(PLAN, "2 at a time", {"train@a": TRAINING}.get, stream) as show:
         for stage in PLAN.todo[:2]:
             show(stage, None)
         time.sleep(1.5)
@@ -60,7 +60,7 @@ def test_a_terminal_shows_what_is_done_what_runs_how_far_it_is_and_what_failed(m
 def test_a_log_gets_a_line_now_and_then_about_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(module, "_LINE_SECONDS", 1.2)
-    with progress(PLAN, 1, {"train@a": TRAINING}.get, stream) as show:
+    with progress(PLAN, "1 at a time", {"train@a": TRAINING}.get, stream) as show:
         show(PLAN.todo[0], None)
         time.sleep(2.6)
         show(PLAN.todo[0], Outcome(RAN, seconds=2.6))
