@@ -3,7 +3,8 @@
     python benchmarks/orchestration.py --suite tiny --rounds 3 --output orchestration.md
 
 Every measurement is a whole run in a fresh clone of the current commit: no data, no cache, no Prefect server. The modes
-take turns, so that a machine that grows slow or warm does so for all of them. Definitions:
+take turns, so that a machine that grows slow or warm does so for all of them. Dask's scheduler and workers, each in a
+clone of its own beside a folder as DVC remote, are started before the clock is. Definitions:
 
 - *wall*: from the command's start to its end, as a user waits for it. What the flow needs to plan, to import Prefect
   and to start its server is part of it, and also stands apart as
@@ -13,11 +14,13 @@ take turns, so that a machine that grows slow or warm does so for all of them. D
 - *overhead per stage*: (wall × jobs − in stages) / stages. With several jobs a slot that stays empty, because what is
   left still waits for its upstreams, counts as overhead too.
 - *after start-up*: the same without the start-up: ((wall − start-up) × jobs − in stages) / stages.
+- *same numbers*: whether `results.csv` of every run has the rows of the first, without seconds and memory.
 
 Linux only: processes are watched in /proc.
 """
 
 import argparse
+import csv
 import os
 import statistics
 import subprocess
@@ -27,6 +30,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from workers import connected
 
 ROOT = Path(__file__).parents[1]
 LOOK_SECONDS = 0.05
@@ -45,6 +50,7 @@ class Mode:
 
     command: tuple[str, ...]
     jobs: int = 1
+    workers: bool = False  # as many as jobs; the scheduler's address is added to the command
 
 
 # One more line is one more mode.
@@ -52,6 +58,7 @@ MODES = {
     "`dvc repro`": Mode(("dvc", "repro")),
     "flow, 1 job": Mode(("ebmbench", "run", "--jobs", "1")),
     "flow, 2 jobs": Mode(("ebmbench", "run", "--jobs", "2"), jobs=2),
+    "Dask, 2 workers": Mode(("ebmbench", "run", "--scheduler"), jobs=2, workers=True),
 }
 
 
@@ -64,6 +71,8 @@ class Measured:
     in_stages: float
     stages: int
     jobs: int
+    numbers: frozenset[tuple[str, ...]]
+    stale: str
 
     @property
     def overhead(self) -> float:
@@ -91,50 +100,65 @@ def fresh_clone(folder: Path, suite: str) -> tuple[Path, dict[str, str]]:
     return root, env
 
 
-def measure(mode: Mode, root: Path, env: dict[str, str]) -> Measured:
+def measure(mode: Mode, suite: str, root: Path, env: dict[str, str]) -> Measured:
     """Run it and watch its stages come and go."""
     seen: dict[int, tuple[float, float]] = {}
     log = root.parent / "log"
-    begin = time.time()
-    with log.open("wb") as file:
-        command = [sys.executable, "-m", *mode.command]
-        process = subprocess.Popen(command, cwd=root, env=env, stdout=file, stderr=subprocess.STDOUT)
+    with connected(root, env, mode.jobs * mode.workers) as address, log.open("wb") as file:
+        begin = time.time()
+        process = subprocess.Popen(
+            [sys.executable, "-m", *mode.command, *address], cwd=root, env=env, stdout=file, stderr=subprocess.STDOUT
+        )
         while process.poll() is None:
             now = time.time()
-            seen |= {pid: (seen.get(pid, (now,))[0], now) for pid in _stage_processes(root)}
+            seen |= {pid: (seen.get(pid, (now,))[0], now) for pid in _stage_processes(root.parent)}
             time.sleep(LOOK_SECONDS)
-    wall = time.time() - begin
+        wall = time.time() - begin
     if process.returncode != 0:
         raise SystemExit(f"{' '.join(mode.command)} ended with {process.returncode}:\n{log.read_text()[-2000:]}")
     first = min(start for start, _ in seen.values())
     in_stages = sum(end - start + LOOK_SECONDS for start, end in seen.values())  # it is seen late and missed early
-    return Measured(wall, first - begin, in_stages, len(seen), mode.jobs)
+    status = [sys.executable, "-m", "dvc", "status", "--json"]
+    stale = subprocess.run(status, cwd=root, env=env, capture_output=True, text=True).stdout.strip()
+    return Measured(wall, first - begin, in_stages, len(seen), mode.jobs, _numbers(root, suite), stale)
 
 
-def _stage_processes(root: Path) -> list[int]:
-    return [int(entry.name) for entry in Path("/proc").glob("[0-9]*") if _is_stage(entry, root)]
+def _numbers(root: Path, suite: str) -> frozenset[tuple[str, ...]]:
+    """The rows of the report's results, without what a clock or the memory gave."""
+    with (root / "reports" / suite / "latest" / "results.csv").open(newline="", encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    measured = [name for name in rows[0] if name.startswith("seconds") or name == "peak_memory_mb"]
+    return frozenset(tuple(value for name, value in row.items() if name not in measured) for row in rows)
 
 
-def _is_stage(entry: Path, root: Path) -> bool:
+def _stage_processes(folder: Path) -> list[int]:
+    return [int(entry.name) for entry in Path("/proc").glob("[0-9]*") if _is_stage(entry, folder)]
+
+
+def _is_stage(entry: Path, folder: Path) -> bool:
     """DVC starts a shell, which may stay: only the Python below it counts."""
     try:
         words = (entry / "cmdline").read_bytes().split(b"\0")
         mine = len(words) > 2 and words[1] == b"-m" and words[2].startswith(b"ebmbench.stages.")
-        return mine and (entry / "cwd").readlink() == root
+        return mine and (entry / "cwd").readlink().is_relative_to(folder)
     except OSError:  # it ended while we looked
         return False
 
 
 def table(found: dict[str, list[Measured]]) -> str:
     """Medians, with the smallest and the largest in brackets."""
-    lines = ["| mode | stages | wall, s | start-up, s | in stages, s | overhead per stage, s | after start-up, s |"]
-    lines.append("| :--- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    heads = ("mode", "stages", "wall, s", "start-up, s", "in stages, s", "overhead per stage, s", "after start-up, s")
+    heads += ("same numbers", "`dvc status`")
+    lines = [f"| {' | '.join(heads)} |", "| :--- |" + " ---: |" * 6 + " :--- | :--- |"]
+    first = next(iter(found.values()))[0].numbers
     for name, runs in found.items():
         columns = [
             _spread([getattr(run, what) for run in runs])
             for what in ("wall", "startup", "in_stages", "overhead", "running")
         ]
-        lines.append(f"| {name} | {runs[0].stages} | {' | '.join(columns)} |")
+        same = "yes" if all(run.numbers == first for run in runs) else "**no**"
+        clean = "clean" if all(run.stale == "{}" for run in runs) else "**stale**"
+        lines.append(f"| {name} | {runs[0].stages} | {' | '.join(columns)} | {same} | {clean} |")
     return "\n".join(lines)
 
 
@@ -153,7 +177,7 @@ def main() -> int:
     for number in range(options.rounds):
         for name, mode in MODES.items():
             with tempfile.TemporaryDirectory(prefix="orchestration-", ignore_cleanup_errors=True) as folder:
-                found[name].append(measure(mode, *fresh_clone(Path(folder).resolve(), options.suite)))
+                found[name].append(measure(mode, options.suite, *fresh_clone(Path(folder).resolve(), options.suite)))
             print(f"round {number + 1}, {name}: {found[name][-1].wall:.1f} s", file=sys.stderr, flush=True)
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
     title = f"Suite `{options.suite}` at {commit.stdout.strip()}, {options.rounds} rounds, {os.cpu_count()} cores."
