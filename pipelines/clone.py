@@ -24,9 +24,11 @@ def commit_of(workspace: Path, revision: str) -> str:
     return git(workspace, "rev-parse", "--verify", f"{revision}^{{commit}}")
 
 
-def is_edited(workspace: Path) -> bool:
-    """Whether the workspace has changes that no commit has, and so no clone."""
-    return bool(git(workspace, "status", "--porcelain"))
+def is_edited(workspace: Path, reports: Path | None = None) -> bool:
+    """Whether the workspace has changes that no commit has, and so no clone; kept reports are none."""
+    inside = reports is not None and reports.is_relative_to(workspace)
+    but = [f":(exclude){reports.relative_to(workspace)}"] if reports is not None and inside else []
+    return bool(git(workspace, "status", "--porcelain", "--", ".", *but))
 
 
 def claim(folder: Path) -> None:
