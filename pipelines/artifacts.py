@@ -4,6 +4,7 @@ moved since the last release.
 All of it is a courtesy: when Prefect's server no longer answers, the stages go on and nothing more is sent.
 """
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,8 @@ from pipelines.outcome import Outcome, Result
 from pipelines.plan import Plan, Stage
 
 _LONGEST_REPORT = 200_000  # bytes; Prefect keeps artifacts in its database
+
+_FIGURE = re.compile(r"!\[(.*?)\]\([^)]*\)")  # Prefect has no files beside a page; a broken image helps nobody
 
 
 class Artifacts:
@@ -49,7 +52,7 @@ class Artifacts:
     def _page(self, root: Path, path: str | None, key: str, description: str | None) -> None:
         """A Markdown page of this run, if there is one and it is not too long."""
         if path and (root / path).stat().st_size <= _LONGEST_REPORT:
-            text = (root / path).read_text(encoding="utf-8")
+            text = _FIGURE.sub(r"*(figure: \1)*", (root / path).read_text(encoding="utf-8"))
             self._send(lambda: create_markdown_artifact(text, key=key, description=description))
 
     def _start(self) -> None:
