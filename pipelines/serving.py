@@ -39,7 +39,12 @@ def serve(order: Order, times: Times, name: str, port: int = PORT) -> None:
     commit_of(order.source, order.revision)
     for variable, value in _TALKING.items():
         os.environ.setdefault(variable, value)
-    prepare_prefect(order.source, lambda root, owner: _start(root, owner, port))
+
+    def start(root: Path, owner: ExitStack) -> str:
+        _schedule(times)  # a slip there is told before a server is started
+        return _start(root, owner, port)
+
+    prepare_prefect(order.source, start)
     from prefect.settings import PREFECT_API_URL, PREFECT_UI_URL
 
     _require_server(str(PREFECT_API_URL.value()))
