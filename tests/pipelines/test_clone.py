@@ -127,5 +127,5 @@ def test_a_checkout_that_was_killed_does_not_stop_the_next(source: Path, clone: 
 
 
 def test_git_tells_why_it_failed(source: Path, clone: Path) -> None:
-    with pytest.raises(UserError, match="git .* failed in .*clone: .*"):
+    with pytest.raises(UserError, match=r"git .* failed in .*clone: "):
         check_out(clone, source, "0" * 40)

@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, expect
 
 from pipelines.server import _free_port
 from tests.browser.conftest import browser
+from tests.pipelines.conftest import _wait_until
 from tests.pipelines.test_clone import commit_of, run_git
 from tests.pipelines.test_flow import latest
 
@@ -49,8 +50,8 @@ class Served:
         return [run["state"]["message"] for run in self.runs("COMPLETED", "FAILED", "CRASHED")]
 
     def paused(self) -> bool:
-        (deployment,) = latest(self.api, "deployments")
-        return bool(deployment["paused"])
+        """The deployment is made a moment after the line that announces it."""
+        return all(deployment["paused"] for deployment in latest(self.api, "deployments"))
 
 
 def start(root: Path, port: int) -> Served:
@@ -73,12 +74,14 @@ def served(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     run_git(root, "commit", "--quiet", "--message", "first")
     (root / "code/nce.py").write_text("# not committed\n")
     served = start(root, _free_port())
-    yield served
-    stop(served)
+    try:
+        _wait_until(lambda: f"serving scheduled/{NAME}" in served.log, 120, "it serves")
+        yield served
+    finally:
+        stop(served)
 
 
 def test_it_fires_twice_by_itself_and_the_second_run_has_nothing_to_do(served: Served, wait_until: WaitUntil) -> None:
-    wait_until(lambda: f"serving scheduled/{NAME}" in served.log, 120, "it serves")
     wait_until(lambda: len(served.done()) >= 2, 240, "two runs have ended")
     first, second = served.done()[:2]
     assert first.startswith("11 ran in ")
@@ -123,10 +126,10 @@ def test_the_page_of_the_run_shows_its_stages_and_artifacts(served: Served, brow
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_ctrl_c_pauses_the_schedule_and_leaves_nothing_running_and_serving_again_resumes_it(
+def test_ctrl_c_pauses_the_schedule_and_leaves_no_process_serving_again_resumes_it_and_a_run_at_work_stops_too(
     served: Served, wait_until: WaitUntil, processes_in: Callable[[Path], dict[int, str]]
 ) -> None:
-    assert not served.paused()
+    wait_until(lambda: not served.paused(), 30, "the schedule is active")
     stop(served)
     assert served.process.returncode == 0
     assert "All deployments have been paused" in served.log
@@ -135,5 +138,14 @@ def test_ctrl_c_pauses_the_schedule_and_leaves_nothing_running_and_serving_again
     try:
         wait_until(lambda: served.log.count(f"serving scheduled/{NAME}") == 2, 120, "it serves again")
         wait_until(lambda: not again.paused(), 30, "the schedule is active")
+        _stop_in_the_middle(again, wait_until)
     finally:
         stop(again)
+    wait_until(lambda: not processes_in(served.root), 15, "no stage runs")
+
+
+def _stop_in_the_middle(served: Served, wait_until: WaitUntil) -> None:
+    (served.root / "code/dsm.py").write_text("# slow\n")
+    (served.root / "before/rings-dsm.sh").write_text("touch work/begun; sleep 100\n")
+    run_git(served.root, "commit", "--quiet", "--message", "third", "code/dsm.py", "before/rings-dsm.sh")
+    wait_until((served.root / "work/scheduled/clone/work/begun").exists, 120, "a stage is at work")
