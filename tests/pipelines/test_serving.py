@@ -129,7 +129,8 @@ def test_the_page_of_the_run_shows_its_stages_and_artifacts(served: Served, brow
 def test_ctrl_c_pauses_the_schedule_and_leaves_no_process_serving_again_resumes_it_and_a_run_at_work_stops_too(
     served: Served, wait_until: WaitUntil, processes_in: Callable[[Path], dict[int, str]]
 ) -> None:
-    wait_until(lambda: not served.paused(), 30, "the schedule is active")
+    wait_until(served.done, 120, "it has run")
+    assert not served.paused()
     stop(served)
     assert served.process.returncode == 0
     assert "All deployments have been paused" in served.log
