@@ -63,11 +63,14 @@ def test_at_the_same_commit_all_is_as_git_has_it_but_what_runs_write(source: Pat
     assert texts(clone) == {"params.yaml": "first", "dvc.lock": written, "reports/tiny/latest/report.md": written}
 
 
-def test_another_commit_is_checked_out_over_all_that_runs_wrote(source: Path, clone: Path) -> None:
+def test_another_commit_is_checked_out_over_all_but_what_tells_of_the_clones_own_outputs(
+    source: Path, clone: Path
+) -> None:
+    save(source, "dvc.lock", "of the user's machine\n")
     new = save(source, "params.yaml", "second\n")
     assert not check_out(clone, source, new)
-    committed = {"dvc.lock": "committed", "reports/tiny/latest/report.md": "committed"}
-    assert texts(clone) == {"params.yaml": "second", **committed}
+    expected = {"params.yaml": "second", "dvc.lock": "written by a run", "reports/tiny/latest/report.md": "committed"}
+    assert texts(clone) == expected
     assert (clone / "runs").is_dir()
     assert run_git(clone, "rev-parse", "HEAD") == new
 
