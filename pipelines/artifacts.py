@@ -23,8 +23,7 @@ from pipelines.outcome import Outcome, Result
 from pipelines.plan import Plan, Stage
 
 _LONGEST_REPORT = 200_000  # bytes; Prefect keeps artifacts in its database
-
-_FIGURE = re.compile(r"!\[(.*?)\]\([^)]*\)")  # Prefect has no files beside a page; a broken image helps nobody
+_FIGURE = re.compile(r"!\[(.*?)\]\([^)]*\)")
 
 
 class Artifacts:
@@ -52,7 +51,7 @@ class Artifacts:
     def _page(self, root: Path, path: str | None, key: str, description: str | None) -> None:
         """A Markdown page of this run, if there is one and it is not too long."""
         if path and (root / path).stat().st_size <= _LONGEST_REPORT:
-            text = _FIGURE.sub(r"*(figure: \1)*", (root / path).read_text(encoding="utf-8"))
+            text = without_figures((root / path).read_text(encoding="utf-8"))
             self._send(lambda: create_markdown_artifact(text, key=key, description=description))
 
     def _start(self) -> None:
@@ -68,6 +67,11 @@ class Artifacts:
         except httpx.HTTPError as error:
             self.lost = True
             print(f"Prefect's server does not answer ({error}); the run goes on without it", file=sys.stderr)
+
+
+def without_figures(text: str) -> str:
+    """A page with the words of its figures: beside Prefect's copy there are no files, only broken images."""
+    return _FIGURE.sub(r"*(figure: \1)*", text)
 
 
 def _row(stage: Stage, outcome: Outcome) -> dict[str, Any]:
