@@ -75,6 +75,7 @@ def test_results_are_committed_on_a_branch_of_their_own_and_the_clone_stays_at_t
     assert run_git(source, "rev-parse", f"{branch}^") == tested == commit_of(source, "HEAD")
     assert run_git(source, "symbolic-ref", "HEAD") == head
     assert run_git(source, "status", "--porcelain") == ""
+    assert run_git(clone, "diff", "--cached", "--name-only") == ""
     assert check_out(clone, source, tested)
     assert (clone / "dvc.lock").read_text() == "new\n"
 
