@@ -46,5 +46,5 @@ format: $(READY)  ## Put the code in order
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-clean: $(READY)  ## Empty work/ (checkpoints and finished runs that can be made again)
+clean: $(READY)  ## Free the disk of what work/ holds and DVC's cache has too
 	@$(BIN)/ebmbench clean

@@ -5,6 +5,7 @@ All of it is a courtesy: when Prefect's server no longer answers, the stages go 
 run it is sent from a thread of its own, since Prefect tries for a while before it gives a server up.
 """
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +26,7 @@ from pipelines.pulse import Look
 
 REFRESH_SECONDS = 5.0
 _LONGEST_REPORT = 200_000  # bytes; Prefect keeps artifacts in its database
+_FIGURE = re.compile(r"!\[(.*?)\]\([^)]*\)")
 
 
 class Artifacts:
@@ -74,7 +76,7 @@ class Artifacts:
     def _page(self, root: Path, path: str | None, key: str, description: str | None) -> None:
         """A Markdown page of this run, if there is one and it is not too long."""
         if path and (root / path).stat().st_size <= _LONGEST_REPORT:
-            text = (root / path).read_text(encoding="utf-8")
+            text = without_figures((root / path).read_text(encoding="utf-8"))
             self._send(lambda: create_markdown_artifact(text, key=key, description=description))
 
     def _start(self) -> None:
@@ -90,6 +92,11 @@ class Artifacts:
         except httpx.HTTPError as error:
             self.lost = True
             print(f"Prefect's server does not answer ({error}); the run goes on without it", file=sys.stderr)
+
+
+def without_figures(text: str) -> str:
+    """A page with the words of its figures: beside Prefect's copy there are no files, only broken images."""
+    return _FIGURE.sub(r"*(figure: \1)*", text)
 
 
 def _stage_row(stage: Stage, outcome: Outcome) -> dict[str, Any]:

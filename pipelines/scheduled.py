@@ -54,7 +54,7 @@ def scheduled(
     try:
         return flow_state(_run(order))
     except Busy as error:
-        return Cancelled(message=f"not started: {error}")
+        return Cancelled(message=f"not started: {str(error).partition(';')[0]}")
     except UserError as error:
         return Failed(message=str(error))
 
@@ -70,7 +70,7 @@ def _run(order: Order) -> Result:
             make_ready(order.folder, order.suite)
             result = _bring_up_to_date(order)
         _keep(order, result, tested)
-    print(result.told)
+    _tell(order, result)
     return result
 
 
@@ -89,10 +89,17 @@ def _keep(order: Order, result: Result, tested: str) -> None:
         print(f"committed: branch {branch}")
 
 
+def _tell(order: Order, result: Result) -> None:
+    report = f"report: {order.folder / result.report}" if result.report else None
+    for line in filter(None, [result.message, report, result.since]):
+        print(line)
+
+
 def _told(order: Order, tested: str, again: bool) -> str:
     state = "as the last run left it" if again else "checked out anew"
     line = f"{order.revision} is commit {tested[:7]}; the clone {order.folder} is {state}"
-    return f"{line}; uncommitted changes of {order.source} are not in it" if is_edited(order.source) else line
+    edited = is_edited(order.source, order.kept)
+    return f"{line}; uncommitted changes of {order.source} are not in it" if edited else line
 
 
 @contextmanager

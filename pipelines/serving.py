@@ -8,6 +8,7 @@ decides: a run that finds another at work ends at once, as cancelled, and no cra
 import os
 import socket
 import sys
+import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 PORT = 4200  # Prefect's own
 _LOOPBACK = "127.0.0.1"
+_PATIENCE_SECONDS = 15.0
 _TALKING = {"PREFECT_LOGGING_LEVEL": "INFO", "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "INFO"}
 
 
@@ -39,7 +41,12 @@ def serve(order: Order, times: Times, name: str, port: int = PORT) -> None:
     commit_of(order.source, order.revision)
     for variable, value in _TALKING.items():
         os.environ.setdefault(variable, value)
-    prepare_prefect(order.source, lambda root, owner: _start(root, owner, port))
+
+    def start(root: Path, owner: ExitStack) -> str:
+        _schedule(times)  # a slip there is told before a server is started
+        return _start(root, owner, port)
+
+    prepare_prefect(order.source, start)
     from prefect.settings import PREFECT_API_URL, PREFECT_UI_URL
 
     _require_server(str(PREFECT_API_URL.value()))
@@ -81,15 +88,22 @@ def _start(root: Path, owner: ExitStack, port: int) -> str:
 
 
 def _require_server(api: str) -> None:
+    """A server that was started a moment ago is waited for."""
+    give_up = time.monotonic() + _PATIENCE_SECONDS
+    while not _answers():
+        if time.monotonic() > give_up:
+            raise UserError(
+                f"no Prefect server answers at {api}; start it (`prefect server start`), or unset PREFECT_API_URL "
+                "and a server is started here"
+            )
+        time.sleep(1)
+
+
+def _answers() -> bool:
     from prefect.client.orchestration import get_client
 
     with get_client(sync_client=True) as client:
-        trouble = client.api_healthcheck()
-    if trouble:
-        raise UserError(
-            f"no Prefect server answers at {api}; start it (`prefect server start`), or unset PREFECT_API_URL "
-            "and a server is started here"
-        )
+        return client.api_healthcheck() is None
 
 
 def _say(order: Order, times: Times, name: str, ui: str) -> None:

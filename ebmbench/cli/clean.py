@@ -1,26 +1,64 @@
-"""`ebmbench clean`: empty `work/`, which holds only what can be made again."""
+"""`ebmbench clean`: free the disk of what `work/` holds, and say how much of what."""
 
 import argparse
 import shutil
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any
 
 from ebmbench.cli.command import add_command, project
+from ebmbench.stages.disk import CHEAP, CLONES, DEAR, Share, no_stage, shares
+
+TEXT = (
+    "Empty work/ of what is cheap to lose: finished results (runs/ and DVC's cache have them), logs, leftovers. "
+    "Half-finished runs, downloads and the clones of schedules stay, unless --all (docs/disk.md tells more)"
+)
 
 
 def add(commands: Any) -> None:
     """Register the command."""
-    add_command(
-        commands, "clean", "Empty work/: checkpoints, and finished runs that DVC's cache has too", "ebmbench clean", act
-    )
+    command = add_command(commands, "clean", TEXT, "ebmbench clean --dry-run", act)
+    command.add_argument("--dry-run", action="store_true", help="say what would be freed, and remove nothing")
+    command.add_argument("--all", action="store_true", help="half-finished runs, downloads and clones of schedules too")
 
 
-def act(_: argparse.Namespace) -> int:
-    """Remove the folder and say how much it held."""
+def act(arguments: argparse.Namespace) -> int:
+    """Remove, unless it is a dry run, and tell."""
     from pipelines.lock import only_flow
 
     root = project()
-    with only_flow(root):  # not under the feet of a running flow
-        size = sum(file.stat().st_size for file in (root / "work").rglob("*") if file.is_file())
-        shutil.rmtree(root / "work", ignore_errors=True)
-    print(f"freed {size / 2**20:.1f} MiB")
+    with only_flow(root), ExitStack() as held:  # not under the feet of a running flow
+        no_stage(root / "work")
+        found = shares(root / "work")
+        doomed = {kind: share for kind, share in found.items() if arguments.all or kind in CHEAP}
+        for clone in _clones(doomed):
+            held.enter_context(only_flow(clone))
+        if not arguments.dry_run:
+            _remove(doomed)
+    print("\n".join(_told(found, doomed, arguments.dry_run)))
     return 0
+
+
+def _clones(doomed: dict[str, Share]) -> list[Path]:
+    paths = doomed[CLONES].paths if CLONES in doomed else []
+    return [git.parent for path in paths for git in path.glob("*/.git")]
+
+
+def _remove(doomed: dict[str, Share]) -> None:
+    for path in (path for share in doomed.values() for path in share.paths):
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        with suppress(OSError):  # something is left in it
+            path.parent.rmdir()
+
+
+def _told(found: dict[str, Share], doomed: dict[str, Share], dry: bool) -> list[str]:
+    verb = "would free" if dry else "freed"
+    lines = [f"{verb} {_mebibytes(share)}  {kind}" for kind, share in doomed.items()]
+    lines += [f"kept {_mebibytes(share)}  {kind}" for kind, share in found.items() if kind not in doomed]
+    total = sum(share.size for share in doomed.values())
+    hint = " (--all frees the rest)" if any(kind in DEAR for kind in found if kind not in doomed) else ""
+    return [*lines, f"{verb} {total / 2**20:.1f} MiB{hint}"]
+
+
+def _mebibytes(share: Share) -> str:
+    return f"{share.size / 2**20:9.1f} MiB"

@@ -95,7 +95,7 @@ def test_an_unknown_cell_is_named_with_the_nearest_and_leaves_nothing(
 
 
 @pytest.mark.parametrize(
-    "command", ["run", "list", "train", "sample", "evaluate", "report", "compare", "suite", "clean", "prepare"]
+    "command", ["run", "serve", "list", "train", "sample", "evaluate", "report", "compare", "suite", "clean", "prepare"]
 )
 def test_every_command_explains_itself_with_an_example(command: str) -> None:
     done = subprocess.run(
