@@ -17,6 +17,7 @@ PATIENCE_SECONDS = 60.0
 PAUSE_SECONDS = 1.0
 
 # dvc/lock.py (the whole repository) and dvc/rwlock.py (one path); `--wait-for-lock` waits only for the first.
+_TABLE_ERROR = "Unable to read RWLock-file"
 _LOCK_ERRORS = ("Unable to acquire lock", "is busy, it is being blocked by")
 
 
@@ -42,14 +43,33 @@ def ask(root: Path, *question: str, patience: float = PATIENCE_SECONDS) -> str:
     """What `dvc <question>` prints; a `UserError` with DVC's own words if it fails."""
     give_up = time.monotonic() + patience
     while True:
-        answer = subprocess.run(
-            [*DVC, *question], cwd=root, env=environment(), capture_output=True, text=True, check=False
-        )
-        if answer.returncode == 0:
-            return answer.stdout
-        if not is_lock_error(answer.stderr) or time.monotonic() > give_up:
-            raise _refusal(question[0], answer.stderr)
+        code, said, complaint = _call(root, question)
+        if code == 0:
+            return said
+        if _mended(root, complaint):
+            continue
+        if not is_lock_error(complaint) or time.monotonic() > give_up:
+            raise _refusal(question[0], complaint)
         time.sleep(PAUSE_SECONDS)
+
+
+def _call(root: Path, question: tuple[str, ...]) -> tuple[int, str, str]:
+    """Exit code, output and errors. Out of reach of a Ctrl-C, and never killed: DVC writes files in place."""
+    pipe, command = subprocess.PIPE, [*DVC, *question]
+    with subprocess.Popen(
+        command, cwd=root, env=environment(), stdout=pipe, stderr=pipe, text=True, start_new_session=True
+    ) as process:
+        said, complaint = process.communicate()
+    return process.returncode, said, complaint
+
+
+def _mended(root: Path, complaint: str) -> bool:
+    """Whether DVC's table of locks was half a file, as a power cut leaves it: without it DVC makes a new one."""
+    table = root / ".dvc" / "tmp" / "rwlock"
+    if _TABLE_ERROR not in complaint or not table.exists():
+        return False
+    table.unlink(missing_ok=True)
+    return True
 
 
 def _refusal(command: str, stderr: str) -> UserError:

@@ -56,10 +56,10 @@ def seconds_until(true: Callable[[], object], patience: float) -> float | None:
 
 
 def stale(clone: Clone) -> set[str]:
-    """What the next run would do."""
+    """What the next run would do; nothing if it cannot even be planned."""
     command = [sys.executable, "-m", "ebmbench", "run", "--dry-run", "--json"]
-    answer = subprocess.run(command, cwd=clone.root, env=clone.environment(), capture_output=True, check=True)
-    return set(json.loads(answer.stdout)["stages"])
+    answer = subprocess.run(command, cwd=clone.root, env=clone.environment(), capture_output=True, check=False)
+    return set(json.loads(answer.stdout).get("stages", ()))
 
 
 def make_anew(clone: Clone) -> None:

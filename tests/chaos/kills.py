@@ -99,7 +99,7 @@ def kill_it(clone: Clone, blow: Blow, log: Path) -> Round:
     """A round in which something is hit: where nothing is left to run, all is made anew first."""
     while True:
         kinds = {name.partition("@")[0] for name in stale(clone)}
-        if not kinds or blow.target not in {*kinds, START, ANY}:
+        if not kinds or blow.target not in kinds | {START, ANY}:
             make_anew(clone)
         if (found := strike(clone, blow, log)) is not None:
             return found

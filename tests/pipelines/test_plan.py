@@ -88,3 +88,8 @@ def test_a_busy_workspace_is_waited_for_and_then_named(
         finally:
             (done / "go").touch()
         assert ask(done, "status", "--json", patience=30).strip().startswith("{")
+
+
+def test_half_a_table_of_locks_is_mended(done: Path) -> None:
+    (done / ".dvc/tmp/rwlock").write_text('{"write": {')
+    assert read_plan(done).todo == ()

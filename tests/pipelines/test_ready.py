@@ -118,3 +118,18 @@ def test_an_interrupt_stops_what_runs_and_starts_nothing_new() -> None:
         drain(all_stale({"one": [], "two": [], "three": ["one"]}), 2, run_stage, on_event=on_event)
     assert settled == {"one": Outcome(STOPPED), "two": Outcome(STOPPED)}
     assert time.monotonic() - begin < 5
+
+
+def test_who_sets_the_event_stops_what_runs_and_nothing_more_starts() -> None:
+    stop, started = Event(), []
+
+    def run_stage(name: str, told: Event) -> Outcome:
+        started.append(name)
+        if name == "prepare":
+            return Outcome(RAN)
+        stop.set()
+        return Outcome(STOPPED) if told.wait(10) else Outcome(FAILED)
+
+    outcomes = drain(all_stale(), 1, run_stage, stop=stop)
+    assert len(started) == 2
+    assert {name: outcome.kind for name, outcome in outcomes.items()} == {"prepare": RAN, started[1]: STOPPED}

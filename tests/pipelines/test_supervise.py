@@ -75,6 +75,38 @@ def test_a_command_that_will_not_stop_is_killed_with_its_children(tmp_path: Path
     assert processes_in(tmp_path) == {}
 
 
+# As DVC does it: a file is written in place, while the lock is held.
+WRITER = """
+import fcntl, sys, time
+with open(".dvc/tmp/lock", "a") as lock:
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    with open("dvc.lock", "w") as file:
+        print("half", file=file, flush=True)
+        time.sleep(float(sys.argv[1]))
+        print("whole", file=file, flush=True)
+time.sleep(100)
+"""
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(1.5, "half\nwhole\n"), (100, "half\n")])
+def test_dvc_is_not_stopped_while_it_writes_unless_it_takes_for_ever(
+    tmp_path: Path, wait_until: Callable[..., None], seconds: float, text: str
+) -> None:
+    (tmp_path / ".dvc/tmp").mkdir(parents=True)
+    (tmp_path / ".dvc/tmp/lock").touch()
+    stop = Event()
+    with ThreadPoolExecutor() as pool:
+        command = [sys.executable, "-c", WRITER, str(seconds)]
+        running = pool.submit(run, command, tmp_path / "log", tmp_path, stop)
+        written = tmp_path / "dvc.lock"
+        wait_until(lambda: written.exists() and written.read_text() == "half\n", 20, "it writes")
+        begin = time.monotonic()
+        stop.set()
+        assert running.result() is None
+    assert time.monotonic() - begin < 10
+    assert written.read_text() == text
+
+
 @linux
 def test_kill_9_of_the_flow_leaves_neither_dvc_nor_its_command(
     done: Path, before: Before, processes_in: Processes, wait_until: Callable[..., None]
