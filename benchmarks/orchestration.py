@@ -93,7 +93,7 @@ def fresh_clone(folder: Path, suite: str) -> tuple[Path, dict[str, str]]:
 
 def measure(mode: Mode, root: Path, env: dict[str, str]) -> Measured:
     """Run it and watch its stages come and go."""
-    seen: dict[int, tuple[float, float]] = {}
+    seen: dict[bytes, tuple[float, float]] = {}  # by command: a stage that forks is still one stage
     log = root.parent / "log"
     begin = time.time()
     with log.open("wb") as file:
@@ -101,7 +101,7 @@ def measure(mode: Mode, root: Path, env: dict[str, str]) -> Measured:
         process = subprocess.Popen(command, cwd=root, env=env, stdout=file, stderr=subprocess.STDOUT)
         while process.poll() is None:
             now = time.time()
-            seen |= {pid: (seen.get(pid, (now,))[0], now) for pid in _stage_processes(root)}
+            seen |= {stage: (seen.get(stage, (now,))[0], now) for stage in _stages_running(root)}
             time.sleep(LOOK_SECONDS)
     wall = time.time() - begin
     if process.returncode != 0:
@@ -111,18 +111,18 @@ def measure(mode: Mode, root: Path, env: dict[str, str]) -> Measured:
     return Measured(wall, first - begin, in_stages, len(seen), mode.jobs)
 
 
-def _stage_processes(root: Path) -> list[int]:
-    return [int(entry.name) for entry in Path("/proc").glob("[0-9]*") if _is_stage(entry, root)]
+def _stages_running(root: Path) -> set[bytes]:
+    return {stage for entry in Path("/proc").glob("[0-9]*") if (stage := _stage(entry, root))}
 
 
-def _is_stage(entry: Path, root: Path) -> bool:
-    """DVC starts a shell, which may stay: only the Python below it counts."""
+def _stage(entry: Path, root: Path) -> bytes | None:
+    """The command of a stage. DVC starts a shell, which may stay: only the Python below it counts."""
     try:
         words = (entry / "cmdline").read_bytes().split(b"\0")
         mine = len(words) > 2 and words[1] == b"-m" and words[2].startswith(b"ebmbench.stages.")
-        return mine and (entry / "cwd").readlink() == root
+        return b" ".join(words[2:]).strip() if mine and (entry / "cwd").readlink() == root else None
     except OSError:  # it ended while we looked
-        return False
+        return None
 
 
 def table(found: dict[str, list[Measured]]) -> str:
