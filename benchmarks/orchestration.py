@@ -102,7 +102,7 @@ def fresh_clone(folder: Path, suite: str) -> tuple[Path, dict[str, str]]:
 
 def measure(mode: Mode, suite: str, root: Path, env: dict[str, str]) -> Measured:
     """Run it and watch its stages come and go."""
-    seen: dict[int, tuple[float, float]] = {}
+    seen: dict[str, tuple[float, float]] = {}  # by command: a stage that forks is still one stage
     log = root.parent / "log"
     with connected(root, env, mode.jobs * mode.workers) as address, log.open("wb") as file:
         begin = time.time()
@@ -111,7 +111,7 @@ def measure(mode: Mode, suite: str, root: Path, env: dict[str, str]) -> Measured
         )
         while process.poll() is None:
             now = time.time()
-            seen |= {pid: (seen.get(pid, (now,))[0], now) for pid in _stage_processes(root.parent)}
+            seen |= {stage: (seen.get(stage, (now,))[0], now) for stage in _stages_running(root.parent)}
             time.sleep(LOOK_SECONDS)
         wall = time.time() - begin
     if process.returncode != 0:
@@ -131,18 +131,19 @@ def _numbers(root: Path, suite: str) -> frozenset[tuple[str, ...]]:
     return frozenset(tuple(value for name, value in row.items() if name not in measured) for row in rows)
 
 
-def _stage_processes(folder: Path) -> list[int]:
-    return [int(entry.name) for entry in Path("/proc").glob("[0-9]*") if _is_stage(entry, folder)]
+def _stages_running(folder: Path) -> set[str]:
+    return {stage for entry in Path("/proc").glob("[0-9]*") if (stage := _stage(entry, folder))}
 
 
-def _is_stage(entry: Path, folder: Path) -> bool:
-    """DVC starts a shell, which may stay: only the Python below it counts."""
+def _stage(entry: Path, folder: Path) -> str | None:
+    """Where a stage runs, and its command. DVC starts a shell, which may stay: only the Python below it counts."""
     try:
-        words = (entry / "cmdline").read_bytes().split(b"\0")
-        mine = len(words) > 2 and words[1] == b"-m" and words[2].startswith(b"ebmbench.stages.")
-        return mine and (entry / "cwd").readlink().is_relative_to(folder)
+        words = (entry / "cmdline").read_bytes().decode().split("\0")
+        mine = len(words) > 2 and words[1] == "-m" and words[2].startswith("ebmbench.stages.")
+        place = (entry / "cwd").readlink()
+        return " ".join([str(place), *words[2:]]) if mine and place.is_relative_to(folder) else None
     except OSError:  # it ended while we looked
-        return False
+        return None
 
 
 def table(found: dict[str, list[Measured]]) -> str:
