@@ -11,7 +11,7 @@ from ebmbench.stages.disk import CHEAP, CLONES, DEAR, Share, no_stage, shares
 
 TEXT = (
     "Empty work/ of what is cheap to lose: finished results (runs/ and DVC's cache have them), logs, leftovers. "
-    "Half-finished runs, downloads and the clones of schedules stay, unless --all (docs/disk.md tells more)"
+    "Half-finished runs, downloads and the clones of schedules and workers stay, unless --all (docs/disk.md tells more)"
 )
 
 
@@ -19,7 +19,7 @@ def add(commands: Any) -> None:
     """Register the command."""
     command = add_command(commands, "clean", TEXT, "ebmbench clean --dry-run", act)
     command.add_argument("--dry-run", action="store_true", help="say what would be freed, and remove nothing")
-    command.add_argument("--all", action="store_true", help="half-finished runs, downloads and clones of schedules too")
+    command.add_argument("--all", action="store_true", help="half-finished runs, downloads and clones too")
 
 
 def act(arguments: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
 """What `work/` holds, by what its loss would cost: the whole folder can be made again, some of it only slowly.
 
 A finished result is in `runs/` or DVC's cache too, and comes back from there. A half-finished one, a download and
-the clone of a schedule are nowhere else.
+the clones of schedules and workers are nowhere else.
 """
 
 import fcntl
@@ -13,10 +13,10 @@ from pathlib import Path
 from ebmbench.core.errors import UserError
 
 FINISHED, LEFTOVERS, LOGS, OTHER = "finished results", "leftovers of killed attempts", "logs", "other"
-HALF_FINISHED, DOWNLOADS, CLONES = "half-finished runs", "downloads", "clones of schedules"
+HALF_FINISHED, DOWNLOADS, CLONES = "half-finished runs", "downloads", "clones of schedules and workers"
 CHEAP = (FINISHED, LEFTOVERS, LOGS, OTHER)
 DEAR = (HALF_FINISHED, DOWNLOADS, CLONES)
-_FOLDERS = {"flow": LOGS, "tuning": LOGS, "downloads": DOWNLOADS, "scheduled": CLONES}
+_FOLDERS = {"flow": LOGS, "tuning": LOGS, "downloads": DOWNLOADS, "scheduled": CLONES, "workers": CLONES}
 _UNCOUNTED = ("locks", "failures")  # empty files, and the reasons that a report shows for what failed
 _DIGEST = re.compile(r"[0-9a-f]{16}")
 _LEFTOVER = re.compile(r"part-\d+|\..*\.part|\.done\.old")
@@ -47,8 +47,8 @@ def size_of(path: Path) -> int:
 
 
 def no_stage(work: Path) -> None:
-    """Refuse while a stage or a search is at work here, whoever started it: it would lose what it writes."""
-    for path in sorted((work / "locks").glob("*.lock")):
+    """Refuse while a stage, a search or a worker is at work here, whoever started it: it would lose what it writes."""
+    for path in [*sorted((work / "locks").glob("*.lock")), *sorted((work / "workers").glob("worker-*.lock"))]:
         with path.open() as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

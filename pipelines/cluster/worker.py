@@ -52,7 +52,7 @@ def _slots(root: Path, jobs: int, gpus: list[str], owner: ExitStack) -> Iterator
     number = 0
     for gpu in [*gpus, *[None] * max(0, jobs - len(gpus))]:
         number += 1
-        while not _held(root / PLACE / f"{number}.lock", owner):
+        while not _held(root / PLACE / f"worker-{number}.lock", owner):
             number += 1
         yield Slot(root / PLACE / str(number), root), gpu
 
