@@ -37,6 +37,18 @@ class Benchmark(Section):
     metrics: list[Name] = Field(min_length=1)
 
 
+class Divergence(Section):
+    """Beyond which values training is given up. Wide on purpose: a run that learns at all comes nowhere near them."""
+
+    energy: float = Field(
+        1e6, gt=0, description="largest size of an energy: single precision rounds it to a sixteenth of a nat there"
+    )
+    gradient: float = Field(1e6, gt=0, description="largest mean norm of ∇E along training chains")
+    flat: float = Field(
+        1e-3, ge=0, lt=1, description="E = c: energies differ by less than this share of the first step's; 0: never"
+    )
+
+
 class Training(Section):
     """The protocol, the same for every method."""
 
@@ -51,6 +63,11 @@ class Training(Section):
     snapshots: list[Annotated[float, Field(gt=0, lt=1)]] = Field(
         [], description="shares of the budget at which the model is kept, to be judged by the first metric"
     )
+    divergence: Divergence = Divergence()
+    on_divergence: Literal["record", "restart"] = Field(
+        "record", description="a run that diverges ends, or goes back to its last healthy state with half the rate"
+    )
+    restarts: int = Field(2, ge=0, description="how many times at the most")
 
 
 class Data(Section):
