@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from ebmbench.core.divergence import Divergence
 from ebmbench.core.errors import UserError
 from ebmbench.core.overlay import lay_over
 from ebmbench.core.registry import names
@@ -35,18 +36,6 @@ class Benchmark(Section):
     methods: list[Name] = Field(min_length=1)
     baselines: list[Name] = ["oracle", "gaussian"]
     metrics: list[Name] = Field(min_length=1)
-
-
-class Divergence(Section):
-    """Beyond which values training is given up. Wide on purpose: a run that learns at all comes nowhere near them."""
-
-    energy: float = Field(
-        1e6, gt=0, description="largest size of an energy: single precision rounds it to a sixteenth of a nat there"
-    )
-    gradient: float = Field(1e6, gt=0, description="largest mean norm of ∇E along training chains")
-    flat: float = Field(
-        1e-3, ge=0, lt=1, description="E = c: energies differ by less than this share of the first step's; 0: never"
-    )
 
 
 class Training(Section):

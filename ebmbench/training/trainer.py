@@ -64,9 +64,14 @@ class Trainer:
         self.average = Average(self.parameters, job.training.ema)
         self.step = 0
         self.history: dict[str, list[float]] = {}
-        self.watch = Watch(job.training.divergence, job.training.budget)
+        self.watch = Watch(job.training.divergence, job.training.budget, self._temperature())
         self.healthy = 0  # passes at the last state that is kept to go back to; 0: the start
         self.faults: list[dict[str, Any]] = []  # what the run was restarted for
+
+    def _temperature(self) -> float:
+        """Of the training chains, if there are any."""
+        sampler = getattr(self.method, "sampler", None)
+        return 1.0 if sampler is None else float(sampler.temperature)
 
     @property
     def progress(self) -> float:

@@ -2,10 +2,10 @@
 
 Given up is a run whose loss, parameter gradient, energies (of data, noise and chains alike) or gradients along chains
 are not finite; whose energies, or gradients along chains, are beyond the limits of `training.divergence`; and one that
-has found the trivial solution E = c: for a tenth of the budget the energies of a step differ by less than a thousandth
-(`flat`) of what they differed by at the first step. Energies are those that the step computes anyway: nothing is drawn
-or evaluated to watch them, so a healthy run is the same run with and without. A network that is a score alone has no
-energies to watch.
+has found the trivial solution E = c: for a tenth of the budget no two events of a step, be they data, noise or on
+chains, differ by more than `flat` in their log-density −E/T (T is that of the training chains, else 1). Energies are
+those that the step computes anyway: nothing is drawn or evaluated to watch them, so a healthy run is the same run with
+and without. A network that is a score alone has no energies to watch.
 """
 
 import math
@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ebmbench.core.params import Divergence
+from ebmbench.core.divergence import Divergence
 
 PATIENCE = 0.1  # share of the budget that energies must be flat for: a network may start flat
 CHAIN = "chain_gradient_norm"
@@ -68,7 +68,7 @@ class Watch:
 
     limits: Divergence
     budget: int
-    spread: float | None = None  # of the energies of the first step
+    temperature: float
     flat_since: int | None = None  # passes
     before: Values = field(default_factory=dict)
 
@@ -81,14 +81,14 @@ class Watch:
 
     def state(self) -> dict[str, Any]:
         """What the next look depends on."""
-        return {"spread": self.spread, "flat_since": self.flat_since, "before": self.before}
+        return {"flat_since": self.flat_since, "before": self.before}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Become the watch whose `state()` this was."""
-        self.spread, self.flat_since, self.before = state["spread"], state["flat_since"], state["before"]
+        self.flat_since, self.before = state["flat_since"], state["before"]
 
     def _beyond(self, values: Values) -> str:
-        limits = {name: self.limits.energy for name in ("lowest_energy", "highest_energy")}
+        limits = dict.fromkeys(("lowest_energy", "highest_energy"), self.limits.energy)
         limits[CHAIN] = self.limits.gradient
         for name, limit in limits.items():
             if abs(value := values.get(name, 0.0)) > limit:
@@ -99,14 +99,13 @@ class Watch:
         if "lowest_energy" not in values:
             return ""
         spread = values["highest_energy"] - values["lowest_energy"]
-        first = self.spread = spread if self.spread is None else self.spread
-        if spread >= self.limits.flat * first:
+        if spread >= self.limits.flat * self.temperature:
             self.flat_since = None
             return ""
         self.flat_since = passes if self.flat_since is None else self.flat_since
         if passes - self.flat_since < PATIENCE * self.budget:
             return ""
-        return f"E = c: energies differ by {spread:.3g}, at first by {first:.3g},"
+        return f"E = c: no two energies differ by more than {spread:.3g}"
 
 
 def _not_finite(values: Values) -> str:
