@@ -60,19 +60,20 @@ class Keeper:
             if path not in (self._healthy(before), self._healthy(trainer.healthy)):
                 path.unlink()
 
-    def back(self, trainer: Trainer, clock: Clock) -> Trainer:
-        """The last healthy state, as a trainer of its own; snapshots taken since do not count."""
+    def back(self, trainer: Trainer) -> Trainer:
+        """The last healthy state, as a trainer of its own."""
         healthy = Trainer(self.job, self.data)
         if trainer.healthy:
             healthy.restore(*checkpoint.load(self._healthy(trainer.healthy)))
-        clock.snapshots = {at: seconds for at, seconds in clock.snapshots.items() if at <= trainer.healthy}
-        healthy.faults = trainer.faults
         return healthy
 
     def again(self, trainer: Trainer, fault: Diverged, clock: Clock) -> Trainer:
         """The last healthy state, to be trained with other noise and half the learning rate."""
-        trainer.faults = [*trainer.faults, described(fault, trainer)]
-        return self.back(trainer, clock)
+        healthy = self.back(trainer)
+        healthy.faults = [*trainer.faults, described(fault, trainer)]
+        # Those that were taken since are of a way that the run does not go.
+        clock.snapshots = {at: seconds for at, seconds in clock.snapshots.items() if at <= trainer.healthy}
+        return healthy
 
     def _from(self, path: Path) -> tuple[Trainer, Clock]:
         tensors, header = checkpoint.load(path)

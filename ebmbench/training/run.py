@@ -44,12 +44,11 @@ def train(job: Job, data: Tensor, workshop: Path, result: Path, save_every: floa
         trainer = keeper.again(trainer, fault, clock)
         fault = _spend(trainer, keeper, save_every, clock)
     clock.stop()
-    outcome = _outcome(trainer, fault)
-    trainer = trainer if fault is None else keeper.back(trainer, clock)
-    trainer.finish()
-    outcome |= {"model_step": trainer.step, "learned": trainer.method.learned()}
-    tensors = checkpoint.prefixed("model", trainer.model.state_dict())
-    tensors |= checkpoint.prefixed("method", trainer.method.state_dict())
+    kept = trainer if fault is None else keeper.back(trainer)
+    kept.finish()
+    outcome = {**_outcome(trainer, fault), "model_step": kept.step, "learned": kept.method.learned()}
+    tensors = checkpoint.prefixed("model", kept.model.state_dict())
+    tensors |= checkpoint.prefixed("method", kept.method.state_dict())
     checkpoint.save(result / "model.safetensors", tensors, {**job.header(), "outcome": outcome})
     for passes in clock.snapshots:
         shutil.copyfile(_snapshot(workshop, passes), _snapshot(result, passes))
