@@ -15,3 +15,6 @@ class Divergence(BaseModel):
     flat: float = Field(
         0.5, ge=0, description="E = c: no two log-densities of a step differ by more, for a tenth of the budget"
     )
+    gap: float = Field(
+        10.0, gt=0, description="nats per coordinate that valid chains may end above or below the data, for as long"
+    )

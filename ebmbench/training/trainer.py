@@ -64,7 +64,8 @@ class Trainer:
         self.average = Average(self.parameters, job.training.ema)
         self.step = 0
         self.history: dict[str, list[float]] = {}
-        self.watch = Watch(job.training.divergence, job.training.budget, self._temperature())
+        size = math.prod(job.facts.shape)
+        self.watch = Watch(job.training.divergence, job.training.budget, self._temperature(), size)
         self.healthy = 0  # passes at the last state that is kept to go back to; 0: the start
         self.faults: list[dict[str, Any]] = []  # what the run was restarted for
 

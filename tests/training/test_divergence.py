@@ -47,7 +47,7 @@ def with_settings(method: str, **settings: Any) -> Job:
     ],
 )
 def test_a_bad_value_ends_a_run_with_what_was_before(name: str, value: float, cause: str) -> None:
-    watch = Watch(Divergence(), budget=1000, temperature=1.0)
+    watch = Watch(Divergence(), budget=1000, temperature=1.0, size=2)
     watch.look(FINE, 6, 60)
     with pytest.raises(Diverged) as caught:
         watch.look({**FINE, name: value}, 7, 70)
@@ -59,11 +59,23 @@ def test_a_bad_value_ends_a_run_with_what_was_before(name: str, value: float, ca
 
 
 def test_flat_energies_end_a_run_only_if_they_stay_flat_for_a_tenth_of_the_budget() -> None:
-    watch, flat = Watch(Divergence(), budget=1000, temperature=0.1), {**FINE, "lowest_energy": 3.96}
+    watch, flat = Watch(Divergence(), budget=1000, temperature=0.1, size=2), {**FINE, "lowest_energy": 3.96}
     for step, values in enumerate([flat] * 9 + [FINE] + [flat] * 10):
         watch.look(values, step, 10 * step)
     with pytest.raises(Diverged, match=r"E = c: no two energies differ by more than 0\.04 at step 20"):
         watch.look(flat, 20, 200)
+
+
+@pytest.mark.parametrize(("gap", "side"), [(20.5, "above"), (-20.5, "below")])
+def test_valid_chains_that_stay_far_from_the_data_end_a_run(gap: float, side: str) -> None:
+    far = {**FINE, "energy_gap": gap}
+    watch, cold = (Watch(Divergence(), budget=1000, temperature=t, size=2) for t in (1.0, 0.01))
+    for step in range(10):
+        watch.look(far, step, 10 * step)
+    with pytest.raises(Diverged, match=f"chains have left the model: they end 20.5 nats {side} the data at step 10"):
+        watch.look(far, 10, 100)
+    for step in range(50):
+        cold.look(far, step, 10 * step)
 
 
 @pytest.mark.parametrize("method", names("methods"))
