@@ -27,6 +27,8 @@ def usable(device: str) -> torch.device:
     """The device of that name, if this machine has it."""
     if device == "cuda" and not torch.cuda.is_available():
         raise UserError(f"{FILE}: training.device: found 'cuda', but torch finds no GPU here, allowed: cpu")
+    if device == "cuda":  # the fastest algorithm is chosen by a race, and some add in any order
+        torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic = False, True
     return torch.device(device)
 
 
