@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save as serialised
 from torch import Tensor
 
 from ebmbench.core.errors import UserError
@@ -19,7 +19,9 @@ def save(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None
     # One key only: safetensors writes several in random order, and equal checkpoints should be equal bytes.
     metadata = {"ebmbench": json.dumps({"format": FORMAT, "header": header}, sort_keys=True, allow_nan=False)}
     with replacing(path) as temporary:
-        save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, temporary, metadata)
+        # Written by Python, whose errors name the cause: no room, no permission.
+        plain = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
+        temporary.write_bytes(serialised(plain, metadata))
 
 
 def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -92,23 +92,31 @@ class _Graph:
 class Meter:
     """A network as an energy that counts what is asked of it."""
 
-    def __init__(self, network: Any, counts: Counts | None = None, graph: _Graph | None = None) -> None:
+    def __init__(
+        self,
+        network: Any,
+        counts: Counts | None = None,
+        graph: _Graph | None = None,
+        seen: list[Tensor] | None = None,
+    ) -> None:
         self.network = network
         self.counts = counts or Counts()
         self._graph = graph or _Graph()
+        self.seen = seen  # the energies that were asked for, without their graphs, where somebody watches them
 
     def __call__(self, x: Tensor) -> Tensor:
         """E(x), counted."""
         self.counts.energy_evaluations += len(x)
         self._count(len(x), kept=torch.is_grad_enabled())
-        value: Tensor = self.network(x)
-        return value
+        return self._watched(x)
 
     def energy_and_score(self, x: Tensor, create_graph: bool = False) -> tuple[Tensor, Tensor]:
         """E(x) and s(x), counted; with `create_graph` both passes stand in the graph of the loss."""
         self.counts.input_gradients += len(x)
         self._count(len(x), kept=create_graph, passes=2)
-        return energy_and_score(self.network, x, create_graph)
+        value, s = energy_and_score(self.network, x, create_graph)
+        self._see(value)
+        return value, s
 
     def score(self, x: Tensor, create_graph: bool = False) -> Tensor:
         """s(x), counted: one pass if the network is itself a score, else two."""
@@ -122,15 +130,16 @@ class Meter:
         """s(x) and its derivative along each direction, counted: two passes, and two more for each direction."""
         self.counts.input_gradients += len(x) * (1 + len(directions))
         self._count(len(x), kept=True, passes=2 + 2 * len(directions))
-        return score_and_curvature(self.network, x, directions)
+        own = hasattr(self.network, "score_and_curvature")
+        return score_and_curvature(self.network if own else self._watched, x, directions)
 
     def given(self, sigma: Tensor) -> "Meter":
         """A noise-conditional network at one level per event; its cost is counted here."""
-        return Meter(self.network.given(sigma), self.counts, self._graph)
+        return Meter(self.network.given(sigma), self.counts, self._graph, self.seen)
 
     def beside(self, network: nn.Module) -> "Meter":
         """Another network (a frozen copy, say) whose cost is counted here too."""
-        return Meter(network, self.counts)
+        return Meter(network, self.counts, seen=self.seen)
 
     def backward(self, loss: Tensor) -> None:
         """Differentiate a loss with respect to the parameters, counted by the graph that it was built from."""
@@ -138,6 +147,15 @@ class Meter:
         self.counts.parameter_gradients += self._graph.events
         self.counts.passes += self._graph.passes
         self._graph.events = self._graph.passes = 0
+
+    def _watched(self, x: Tensor) -> Tensor:
+        value: Tensor = self.network(x)
+        self._see(value)
+        return value
+
+    def _see(self, value: Tensor) -> None:
+        if self.seen is not None:
+            self.seen.append(value.detach())
 
     def _count(self, events: int, kept: bool, passes: int = 1) -> None:
         self.counts.passes += passes * events

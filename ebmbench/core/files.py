@@ -16,8 +16,9 @@ def replacing(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield temporary
-        _flush(temporary)
+        flush(temporary)
         temporary.replace(path)
+        flush(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -40,12 +41,15 @@ def read_json(path: Path) -> Any:
 
 def replace_folder(source: Path, target: Path) -> None:
     """Put the finished folder `source` where `target` is or was."""
+    for file in source.rglob("*"):
+        flush(file)
     old = target.with_name(f".{target.name}.old")
     shutil.rmtree(old, ignore_errors=True)
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.exists():
         target.rename(old)
     source.rename(target)
+    flush(target.parent)
     shutil.rmtree(old, ignore_errors=True)
 
 
@@ -58,6 +62,28 @@ def copy_folder(source: Path, target: Path) -> None:
     replace_folder(part, target)
 
 
-def _flush(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+def sweep_parts(folder: Path) -> None:
+    """Remove what killed processes left of files, and of folders `part-<pid>`, that they were writing here."""
+    for part in [*folder.glob(".*.part"), *folder.glob("part-*")]:
+        pid = part.name.removesuffix(".part").replace("-", ".").rpartition(".")[2]
+        if pid.isdigit() and not _alive(int(pid)):
+            shutil.rmtree(part) if part.is_dir() else part.unlink(missing_ok=True)
+
+
+def flush(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk and not only on their way there."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from ebmbench.core.divergence import Divergence
 from ebmbench.core.errors import UserError
 from ebmbench.core.overlay import lay_over
 from ebmbench.core.registry import names
@@ -51,6 +52,11 @@ class Training(Section):
     snapshots: list[Annotated[float, Field(gt=0, lt=1)]] = Field(
         [], description="shares of the budget at which the model is kept, to be judged by the first metric"
     )
+    divergence: Divergence = Divergence()
+    on_divergence: Literal["record", "restart"] = Field(
+        "record", description="a run that diverges ends, or goes back to its last healthy state with half the rate"
+    )
+    restarts: int = Field(2, ge=0, description="how many times at the most")
 
 
 class Data(Section):

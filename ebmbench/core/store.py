@@ -2,8 +2,9 @@
 
 `work/<digest>/` holds what a job needs to go on (its checkpoint) and, once it is finished, its result in
 `work/<digest>/done/`, put there by one rename. Resume and reuse are thus one mechanism: whoever asks for a
-digest gets the finished result, or goes on with the half-finished one. The folder is ignored by Git and DVC and
-safe to delete.
+digest gets the finished result, or goes on with the half-finished one. `work/<digest>/sizes.json` tells how long
+each file of the result is: one that a failing disk has cut short is made anew. The folder is ignored by Git and DVC
+and safe to delete.
 """
 
 import hashlib
@@ -14,7 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ebmbench.core.files import copy_folder, replace_folder
+from ebmbench.core.files import copy_folder, read_json, replace_folder, sweep_parts, write_json
+
+SIZES = "sizes.json"
 
 
 def digest(value: Any) -> str:
@@ -35,11 +38,14 @@ class Store:
         workshop, done = self.folder / key, self.done(key)
         if self.fresh:
             shutil.rmtree(workshop, ignore_errors=True)
-        if not done.is_dir():
+        if not _whole(done):
+            shutil.rmtree(done, ignore_errors=True)
+            sweep_parts(workshop)
             part = workshop / f"part-{os.getpid()}"
             shutil.rmtree(part, ignore_errors=True)
             part.mkdir(parents=True)
             make(workshop, part)
+            write_json(workshop / SIZES, _sizes(part))
             replace_folder(part, done)
             _sweep(workshop)
         return done
@@ -51,11 +57,28 @@ class Store:
     def adopt(self, key: str, finished: Path) -> None:
         """Take over a finished result from elsewhere (a pulled clone has `runs/` but no `work/`)."""
         if not self.done(key).exists():
+            write_json(self.folder / key / SIZES, _sizes(finished))
             copy_folder(finished, self.done(key))
 
 
 def _sweep(workshop: Path) -> None:
     """A finished job needs neither its checkpoint nor the leftovers of killed attempts."""
     for rest in workshop.iterdir():
-        if rest.name != "done":
+        if rest.name not in ("done", SIZES):
             shutil.rmtree(rest) if rest.is_dir() else rest.unlink()
+
+
+def _whole(done: Path) -> bool:
+    """Whether a result is there and as long as it was; results from before there were sizes are taken as they are."""
+    sizes = done.with_name(SIZES)
+    if not done.is_dir() or not sizes.exists():
+        return done.is_dir()
+    try:
+        return bool(read_json(sizes) == _sizes(done))
+    except ValueError:  # cut short itself
+        return False
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}

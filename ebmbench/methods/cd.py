@@ -1,6 +1,7 @@
 """Contrastive divergence: raise the energy where chains that start at the data have gone after k steps.
 
-    L = mean E(x⁺) − mean E(x⁻),   x⁻ = k steps of a valid sampler from x⁺.
+    L = mean E(x⁺) − mean E(x⁻),   x⁻ = k steps of a valid sampler from x⁺
+        (+ α · mean(E(x⁺)² + E(x⁻)²), off by default: Du & Mordatch 2019).
 
 The term through the sampler is dropped, as in the paper. `persistent: true` is PCD (Tieleman 2008): chains start at
 data, go on from step to step, and restart at data with probability `reset`. The only difference from `mle` is where
@@ -33,6 +34,7 @@ class Settings(method.Settings):
     persistent: bool = Field(False, description="PCD: chains go on between steps")
     chains: int = Field(2_000, ge=1, description="persistent chains")
     reset: float = Field(0.05, ge=0, le=1, description="fraction of drawn persistent chains that restart at data")
+    energy_penalty: float = Field(0.0, ge=0, description="α")
 
 
 class Method(method.Method):
@@ -52,7 +54,7 @@ class Method(method.Method):
             return self.sampler.run(energy, starts, draw("chain"))
 
         chain = self.buffer.advance(move, x, self.settings.reset, draw) if self.settings.persistent else move(x)
-        loss, gap = contrastive(energy, x, chain.x)
+        loss, gap = contrastive(energy, x, chain.x, self.settings.energy_penalty)
         self.last = {"energy_gap": gap, **chain.named()}
         return loss
 

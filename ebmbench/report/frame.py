@@ -46,9 +46,12 @@ def _method_rows(root: Path, suite: str, dataset: str, method: str) -> list[Row]
         return [place | _lost(cell)]
     folder = root / "runs" / suite / dataset / method
     rows = cell.rows + [place | run for run in _silent_runs(cell)]
-    steps = {label: str(run.get("step", "")) for label, run in cell.runs.items()}
+    ends = {
+        label: {"steps": _text(run.get("step")), "restarts": _text(run.get("restarts"))}
+        for label, run in cell.runs.items()
+    }
     costs = {stage: read_json(folder / "cost" / f"{stage}.json") for stage in STAGES}
-    return _ordered([row | {"steps": steps[row["label"]]} | _cost(costs, row["label"]) for row in rows])
+    return _ordered([row | ends[row["label"]] | _cost(costs, row["label"]) for row in rows])
 
 
 def _baseline_rows(root: Path, suite: str, dataset: str) -> list[Row]:

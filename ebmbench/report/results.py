@@ -37,12 +37,13 @@ COLUMNS = {
     "direction": "which values are better: lower, higher, or empty",
     "protocol": "how the value was measured, in short",
     "steps": "training steps done",
+    "restarts": "times that the run went back to a healthy state after it had diverged",
     "seconds_train": "wall time of training",
     "seconds_sample": "wall time of sampling",
     "seconds_evaluate": "wall time of evaluation",
     "peak_memory_mb": "largest memory of the three, in megabytes",
 }
-INTEGERS = ("seed", "n", "steps")
+INTEGERS = ("seed", "n", "steps", "restarts")
 NUMBERS = ("value", "error", "seconds_train", "seconds_sample", "seconds_evaluate", "peak_memory_mb")
 NEEDED = ("suite", "dataset", "method", "status", "metric", "value")  # what the very first report had, and any must
 FAULTS = (ValueError, OverflowError, csv.Error)

@@ -26,7 +26,8 @@ ABOUT = {
     "short-run-only": "long runs collapse: their main metric is more than {collapse} times that of short runs",
     "miscalibrated": "no grid holds the energy's mass, or energy and samples do not belong together (the bracket of "
     "log Z is crossed)",
-    "diverged": "training met a value that is not finite, and stopped",
+    "diverged": "training met a value that is not finite or beyond its limits, or found the trivial solution E = c, "
+    "and stopped",
     "skipped": "the method does not apply",
     "failed": "the cell has no valid numbers",
     "stale": "the cell's numbers are of older models",
@@ -34,13 +35,17 @@ ABOUT = {
 
 
 def verdict(rows: pd.DataFrame) -> str:
-    """The runs of one method by verdict, `3/3 ok` or `2/3 unmixed, 1/3 diverged`; a cell without runs by one word."""
+    """The runs of one method by verdict, `3/3 ok` or `2/3 unmixed, 1/3 diverged`; a cell without runs by one word.
+
+    Runs that were restarted after a divergence say so: `3/3 ok, 2 restarts`.
+    """
     if lost := lost_cell(rows):
         return lost
-    words = words_of(rows.drop_duplicates("label"))
+    runs = rows.drop_duplicates("label")
+    words = words_of(runs)
     counts = words.value_counts()
-    found = [word for word in ABOUT if word in counts.index]
-    return ", ".join(f"{counts[word]}/{len(words)} {word}" for word in found)
+    found = [f"{counts[word]}/{len(words)} {word}" for word in ABOUT if word in counts.index]
+    return ", ".join(found + _restarts(runs))
 
 
 def lost_cell(rows: pd.DataFrame) -> str:
@@ -71,6 +76,12 @@ def health_table(frame: pd.DataFrame) -> list[list[str]]:
         why = "; ".join(merged(filter(None, reasons)))
         rows.append([f"`{dataset}`", variant(method, settings), verdict(part), literal(why) or MISSING, *numbers])
     return rows
+
+
+def _restarts(runs: pd.DataFrame) -> list[str]:
+    """How often runs went back to a healthy state, if any did."""
+    count = int(runs["restarts"].fillna(0).sum())
+    return [f"{count} restart{'s' * (count > 1)}"] if count else []
 
 
 def _known(frame: pd.DataFrame) -> pd.DataFrame:

@@ -1,1 +1,7 @@
 """DVC's stages: each reads what `dvc.yaml` declares for it, calls the layers below, and writes what is declared."""
+
+import os
+
+# Before NumPy is loaded, which asks once: sums over another number of threads round differently, and results must not
+# depend on how many cores there are, or on who starts a stage.
+os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "VECLIB_MAXIMUM")}

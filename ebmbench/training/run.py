@@ -4,9 +4,14 @@ The folder holds `model.safetensors` (averaged weights and the method's state, w
 `status.json`, `history.csv` (all three the same bytes for the same job) and `cost.json` (seconds and memory,
 which are not). Where `training.snapshots` asks for it, `snapshot-<passes>.safetensors` is the averaged model after so
 many passes. It is written when training comes by, so a killed run that comes by again writes the same bytes.
+
+A run that diverges is a result: its status says step, cause and values, and its model is the last healthy state that
+was kept. With `training.on_divergence: restart` it goes on from there instead, `training.restarts` times at the most,
+and its status counts them.
 """
 
 import csv
+import math
 import resource
 import shutil
 import sys
@@ -18,12 +23,12 @@ from torch import Tensor
 from tqdm import tqdm
 
 from ebmbench.core import checkpoint
-from ebmbench.core.errors import UserError
 from ebmbench.core.files import replacing, write_json
 from ebmbench.core.pulse import pulse
 from ebmbench.core.registry import load
 from ebmbench.training.clock import Clock
 from ebmbench.training.job import Job
+from ebmbench.training.keeping import SHARES, Keeper, described
 from ebmbench.training.trainer import Diverged, Trainer
 
 SAVE_SECONDS = 5.0
@@ -33,22 +38,38 @@ def train(job: Job, data: Tensor, workshop: Path, result: Path, save_every: floa
     """Train a job, keeping checkpoints in `workshop`, and fill the folder `result`."""
     if (reason := load("methods", job.method).Method.skip(job.settings, job.facts)) is not None:
         return _leave(job, result, {"status": "skipped", "reason": reason}, {}, Clock())
-    trainer = Trainer(job, data)
-    clock = _resume(trainer, workshop)
-    outcome: dict[str, Any] = {"status": "ok", "reason": None}
-    try:
-        _spend(trainer, workshop, save_every, clock)
-    except Diverged as error:
-        outcome = {"status": "diverged", "reason": str(error)}
+    keeper = Keeper(job, data, workshop)
+    trainer, clock = keeper.begin()
+    fault = _spend(trainer, keeper, save_every, clock)
+    while fault is not None and _may_restart(trainer):
+        trainer = keeper.again(trainer, fault, clock)
+        fault = _spend(trainer, keeper, save_every, clock)
     clock.stop()
-    trainer.finish()
-    outcome |= {"step": trainer.step, "learned": trainer.method.learned(), **trainer.meter.counts.as_dict()}
-    tensors = checkpoint.prefixed("model", trainer.model.state_dict())
-    tensors |= checkpoint.prefixed("method", trainer.method.state_dict())
+    kept = trainer if fault is None else keeper.back(trainer)
+    kept.finish()
+    outcome = {**_outcome(trainer, fault), "model_step": kept.step, "learned": kept.method.learned()}
+    tensors = checkpoint.prefixed("model", kept.model.state_dict())
+    tensors |= checkpoint.prefixed("method", kept.method.state_dict())
     checkpoint.save(result / "model.safetensors", tensors, {**job.header(), "outcome": outcome})
     for passes in clock.snapshots:
         shutil.copyfile(_snapshot(workshop, passes), _snapshot(result, passes))
     _leave(job, result, outcome, trainer.history, clock)
+
+
+def _may_restart(trainer: Trainer) -> bool:
+    training = trainer.job.training
+    return training.on_divergence == "restart" and len(trainer.faults) < training.restarts
+
+
+def _outcome(trainer: Trainer, fault: Diverged | None) -> dict[str, Any]:
+    """How a run ended, and what happened on its way."""
+    restarts = len(trainer.faults)
+    ended: dict[str, Any] = {"status": "ok", "reason": None, "faults": trainer.faults}
+    if fault is not None:
+        again = f"; {restarts} restart{'s' * (restarts > 1)} before" if restarts else ""
+        faults = [*trainer.faults, described(fault, trainer)]
+        ended = {"status": "diverged", "reason": fault.told() + again, "faults": faults}
+    return {**ended, "restarts": restarts, "step": trainer.step, **trainer.meter.counts.as_dict()}
 
 
 def _leave(job: Job, result: Path, outcome: dict[str, Any], history: dict[str, list[float]], clock: Clock) -> None:
@@ -73,7 +94,16 @@ def peak_memory() -> float:
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20, 1)
 
 
-def _spend(trainer: Trainer, workshop: Path, save_every: float, clock: Clock) -> None:
+def _spend(trainer: Trainer, keeper: Keeper, save_every: float, clock: Clock) -> Diverged | None:
+    """Train until the budget is spent or the run diverges."""
+    try:
+        _advance(trainer, keeper, save_every, clock)
+    except Diverged as fault:
+        return fault
+    return None
+
+
+def _advance(trainer: Trainer, keeper: Keeper, save_every: float, clock: Clock) -> None:
     budget, counts = trainer.job.training.budget, trainer.meter.counts
     saved = time.perf_counter()
     # disable=None: a bar on a terminal, nothing in a log file.
@@ -85,10 +115,11 @@ def _spend(trainer: Trainer, workshop: Path, save_every: float, clock: Clock) ->
             bar.update(trainer.meter.counts.passes - bar.n)
             pulse.tell(trainer.progress, trainer.step)
             if any(before < share <= trainer.progress for share in trainer.job.training.snapshots):
-                _keep(trainer, workshop, clock)
+                _keep(trainer, keeper.workshop, clock)
+            if math.floor(before * SHARES) < math.floor(trainer.progress * SHARES) and trainer.progress < 1:
+                keeper.mark(trainer, clock)
             if time.perf_counter() - saved >= save_every:
-                tensors, header = trainer.state()
-                checkpoint.save(workshop / "checkpoint.safetensors", tensors, {**header, **clock.as_dict()})
+                keeper.save(trainer, clock)
                 saved = time.perf_counter()
 
 
@@ -102,17 +133,3 @@ def _keep(trainer: Trainer, workshop: Path, clock: Clock) -> None:
 
 def _snapshot(folder: Path, passes: int) -> Path:
     return folder / f"snapshot-{passes}.safetensors"
-
-
-def _resume(trainer: Trainer, workshop: Path) -> Clock:
-    """Go on from the checkpoint if there is a whole one; the clock goes on from there too."""
-    path = workshop / "checkpoint.safetensors"
-    if not path.exists():
-        return Clock()
-    try:
-        tensors, header = checkpoint.load(path)
-    except UserError:
-        path.unlink()
-        return Clock()
-    trainer.restore(tensors, header)
-    return Clock.of(header)

@@ -19,16 +19,16 @@ from ebmbench.core.registry import load
 from ebmbench.core.streams import Draw, draws, normal
 from ebmbench.training.average import Average
 from ebmbench.training.job import Job
-
-
-class Diverged(Exception):
-    """Training met a value that is not a number; the weights are still those of the last healthy step."""
+from ebmbench.training.watch import Diverged as Diverged
+from ebmbench.training.watch import Watch, readings
 
 
 def usable(device: str) -> torch.device:
     """The device of that name, if this machine has it."""
     if device == "cuda" and not torch.cuda.is_available():
         raise UserError(f"{FILE}: training.device: found 'cuda', but torch finds no GPU here, allowed: cpu")
+    if device == "cuda":  # the fastest algorithm is chosen by a race, and some add in any order
+        torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic = False, True
     return torch.device(device)
 
 
@@ -58,7 +58,7 @@ class Trainer:
         self.device = usable(job.training.device)
         self.model.to(self.device)
         self.method.to(self.device)
-        self.meter = Meter(self.model)
+        self.meter = Meter(self.model, seen=[])
         own = [parameter for parameter in self.method.parameters() if parameter.requires_grad]
         self.parameters = [*self.model.parameters(), *own]
         betas = (job.training.beta1, 0.999)
@@ -66,6 +66,15 @@ class Trainer:
         self.average = Average(self.parameters, job.training.ema)
         self.step = 0
         self.history: dict[str, list[float]] = {}
+        size = math.prod(job.facts.shape)
+        self.watch = Watch(job.training.divergence, job.training.budget, self._temperature(), size)
+        self.healthy = 0  # passes at the last state that is kept to go back to; 0: the start
+        self.faults: list[dict[str, Any]] = []  # what the run was restarted for
+
+    def _temperature(self) -> float:
+        """Of the training chains, if there are any."""
+        sampler = getattr(self.method, "sampler", None)
+        return 1.0 if sampler is None else float(sampler.temperature)
 
     @property
     def progress(self) -> float:
@@ -86,23 +95,25 @@ class Trainer:
     def _update(self) -> tuple[float, float]:
         """One optimiser step; raises `Diverged` before any weight is touched by a bad value."""
         rate = self.job.settings.learning_rate * 0.5 * (1 + math.cos(math.pi * self.progress))
-        draw = draws(self.job.seed, self.job.facts.name, self.job.method, self.step)
+        rate *= 0.5 ** len(self.faults)
+        again = ("restart", len(self.faults)) if self.faults else ()
+        draw = draws(self.job.seed, self.job.facts.name, self.job.method, self.step, *again)
         if (renew := getattr(self.model, "renew", None)) is not None:  # a network that changes once a step, and no more
             renew()
         self.optimiser.zero_grad()
+        seen: list[Tensor] = []
+        self.meter.seen = seen
         loss = self.method(self.meter, self._batch(draw), draw)
         self.meter.backward(loss)
         norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.job.training.clip)
-        values = loss.item(), norm.item()
-        for name, value in zip(("loss", "gradient norm"), values, strict=True):
-            if not math.isfinite(value):
-                raise Diverged(f"{name} is {value} at step {self.step}")
+        values = readings(loss, norm, seen, self.method.last)
+        self.watch.look(values, self.step, self.meter.counts.passes)
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.optimiser.step()
         self.step += 1
         self.average.update(self.step)
-        return values
+        return values["loss"], values["gradient_norm"]
 
     def finish(self) -> None:
         """The averages take the place of the weights."""
@@ -143,13 +154,15 @@ class Trainer:
         }
         for i, moments in self.optimiser.state_dict()["state"].items():
             tensors |= prefixed(f"optimiser.{i}", moments)
-        order = list(self.history)
-        return tensors, {"step": self.step, "counts": self.meter.counts.as_dict(), "history": order}
+        header = {"step": self.step, "counts": self.meter.counts.as_dict(), "history": list(self.history)}
+        return tensors, header | {"watch": self.watch.state(), "healthy": self.healthy, "faults": self.faults}
 
     def restore(self, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
         """Become the trainer whose `state()` this was."""
         self.step = header["step"]
         self.meter.counts = Counts(**header["counts"])
+        self.watch.restore(header["watch"])
+        self.healthy, self.faults = header["healthy"], header["faults"]
         self.model.load_state_dict(section("model", tensors))
         self.method.load_state_dict(section("method", tensors))
         for i, value in enumerate(self.average.values):

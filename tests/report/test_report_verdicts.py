@@ -28,12 +28,23 @@ from tests.report.suite import write_suite
 def test_a_verdict_counts_runs_of_each_word_best_first(words: list[str], expected: str) -> None:
     own = {"unmixed": "ok", "miscalibrated": "ok"}
     twice = [(f"seed={seed}", own.get(word, word), word) for seed, word in enumerate(words) for _ in range(2)]
-    assert verdict(pd.DataFrame(twice, columns=["label", "status", "verdict"])) == expected
+    assert verdict(runs(twice)) == expected
 
 
 def test_reports_without_verdicts_count_by_status() -> None:
     rows = [("a", "ok", ""), ("b", "diverged", "")]
-    assert verdict(pd.DataFrame(rows, columns=["label", "status", "verdict"])) == "1/2 ok, 1/2 diverged"
+    assert verdict(runs(rows)) == "1/2 ok, 1/2 diverged"
+
+
+def test_restarts_of_all_runs_stand_beside_their_verdicts() -> None:
+    rows = [("a", "ok", "ok"), ("a", "ok", "ok"), ("b", "ok", "ok"), ("c", "diverged", "diverged")]
+    assert verdict(runs(rows, [1, 1, None, 2])) == "2/3 ok, 1/3 diverged, 3 restarts"
+    assert verdict(runs(rows[:1], [1])) == "1/1 ok, 1 restart"
+
+
+def runs(rows: list[tuple[str, str, str]], restarts: list[int | None] | None = None) -> pd.DataFrame:
+    frame = pd.DataFrame(rows, columns=["label", "status", "verdict"])
+    return frame.assign(restarts=pd.Series(restarts or [None] * len(rows), dtype="Int64"))
 
 
 def test_reasons_that_differ_in_numbers_are_said_once_with_their_range() -> None:
