@@ -7,18 +7,20 @@ meets it.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ebmbench.core.errors import UserError
+from ebmbench.core.console import DEBUG, forgiving
+from ebmbench.core.errors import UserError, in_words
 from pipelines.answer import Answer, answer, exit_code_of
 from pipelines.cores import jobs_or_cores
 from pipelines.forecast import forecast
 from pipelines.lock import only_flow
 from pipelines.options import add_options
-from pipelines.outcome import EXIT_STOPPED, Result, read_result
+from pipelines.outcome import EXIT_FAILED, EXIT_STOPPED, Result, read_result
 from pipelines.plan import Plan, read_plan
 from pipelines.workspace import OUTCOMES, report_of, require_pipeline
 
@@ -90,12 +92,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m pipelines.benchmark", description=__doc__)
     parser.add_argument("--root", type=Path, default=Path(), help="the workspace (default: this folder)")
     add_options(parser)
+    forgiving()
     options = parser.parse_args(arguments)
     try:
         return answer(lambda: _ask(options), options.json)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return exit_code_of(error)
+    except Exception as error:
+        if os.environ.get(DEBUG, "0") not in ("", "0"):
+            raise
+        print(f"error: {in_words(error)} ({DEBUG}=1 shows where)", file=sys.stderr)
+        return EXIT_FAILED
 
 
 def _ask(options: argparse.Namespace) -> Answer:

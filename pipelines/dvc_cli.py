@@ -33,6 +33,7 @@ def environment() -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
         "PYTHONUNBUFFERED": "1",
+        "PYTHONIOENCODING": "utf-8:backslashreplace",  # logs are read as UTF-8, and a name must not end a stage
         "DVC_NO_ANALYTICS": "1",
     }
     return {**os.environ, **own}
@@ -43,7 +44,13 @@ def ask(root: Path, *question: str, patience: float = PATIENCE_SECONDS) -> str:
     give_up = time.monotonic() + patience
     while True:
         answer = subprocess.run(
-            [*DVC, *question], cwd=root, env=environment(), capture_output=True, text=True, check=False
+            [*DVC, *question],
+            cwd=root,
+            env=environment(),
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
         )
         if answer.returncode == 0:
             return answer.stdout
