@@ -25,7 +25,7 @@ from ebmbench.core.streams import stream
 from ebmbench.data.densities.density import Density
 from ebmbench.data.images.files import files_of
 from ebmbench.data.images.images import DATA_SEED, Images
-from ebmbench.data.arrays import UNREADABLE, read_arrays
+from ebmbench.data.arrays import Unreadable, read_arrays
 from ebmbench.data.images.own import checked_images, is_image, labelled, with_channels
 
 
@@ -143,7 +143,7 @@ def _array(path: Path, name: str) -> tuple[np.ndarray, np.ndarray | None]:
     """The data, and `y` of an .npz that has one."""
     try:
         rows, labels = read_arrays(path)
-    except UNREADABLE as error:
+    except Unreadable as error:
         raise UserError(
             f"{path.name}: not a NumPy file of plain numbers ({error}) (params.yaml: datasets.{name})"
         ) from error
