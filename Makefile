@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/ready
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: bench browser test test-slow check format clean help
+.PHONY: bench browser test test-slow check format audit clean help
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -42,6 +42,11 @@ check: $(READY)  ## Lint, formatting and types
 format: $(READY)  ## Put the code in order
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+audit: $(READY)  ## Ask PyPI's advisories about every pinned package (needs the network)
+	$(PYTHON) -m venv .venv/audit
+	.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
+	.venv/audit/bin/pip-audit --strict --disable-pip --no-deps --requirement constraints.txt
 
 clean: $(READY)  ## Empty work/ (checkpoints and finished runs that can be made again)
 	@$(BIN)/ebmbench clean

@@ -63,4 +63,6 @@ def _refusal(command: str, stderr: str) -> UserError:
     said = " ".join(stderr.replace("ERROR:", " ").split()) or "no message"
     if is_lock_error(stderr):
         return UserError(f"another dvc command is at work here; try again when it has ended (dvc: {said})")
-    return UserError(f"dvc {command} failed: {said}")
+    # Without its lock DVC finds every stage changed, and work/ and the run-cache still have what they made.
+    hint = "; take it from Git again (`git checkout dvc.lock`) or remove it" if "dvc.lock" in said else ""
+    return UserError(f"dvc {command} failed: {said}{hint}")

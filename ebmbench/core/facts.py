@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ebmbench.core.errors import UserError
+from ebmbench.core.errors import UserError, in_words
 from ebmbench.core.files import read_json
 
 LARGEST = 64  # coordinates of which the covariance is written down
@@ -129,5 +129,5 @@ def _prepared(folder: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, EOFError, ValueError, TypeError, AttributeError) as error:
-        words = " ".join(str(error).split())[:200]
+        words = in_words(error)[:200]
         raise UserError(f"{folder}: not prepared ({words}); `ebmbench prepare {folder.name}` does it") from error
