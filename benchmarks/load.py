@@ -1,6 +1,7 @@
 """How time and memory grow with load: `python -m benchmarks.load` prints a Markdown table.
 
-Every case runs in a process of its own, so that its peak memory is its own; what importing alone takes is the first row.
+Every case runs in a process of its own, so that its peak memory is its own; the first row is what
+importing alone takes.
 """
 
 import argparse

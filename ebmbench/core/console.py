@@ -1,4 +1,4 @@
-"""What is printed must not break what prints it: a terminal that knows no UTF-8 gets `\\xe9` in place of é."""
+"""What is printed must not break what prints it: a terminal that knows no UTF-8 gets an escape in place of é."""
 
 import contextlib
 import io

@@ -50,8 +50,7 @@ def _bounded(text: str) -> None:
 def _narrow(value: Any, key: tuple[Any, ...]) -> None:
     """Refuse whole numbers beyond 64 bits."""
     if isinstance(value, int) and not -WIDEST <= value < WIDEST:
-        name = ".".join(map(str, key))
-        raise ValueError(f"{name}: found a whole number of {value.bit_length()} bits, allowed: 64")
+        raise ValueError(f"{'.'.join(map(str, key))}: found a whole number of {value.bit_length()} bits, allowed: 64")
     for name, inner in value.items() if isinstance(value, dict) else enumerate(value) if _listed(value) else ():
         _narrow(inner, (*key, name))
 

@@ -15,8 +15,12 @@ FILES = [
     if "__pycache__" not in file.parts
 ]
 # Calls that run what they read, or write where an archive says.
-FORBIDDEN = r"(eval|exec|compile|__import__|os\.(system|popen|exec\w*|spawn\w*)|(c|_)?[pP]ickle\.(loads?|Unpickler)|dill\..*)"
-FORBIDDEN += r"|(joblib\.load|shelve\.open|marshal\.loads?|pd\.read_pickle|pandas\.read_pickle|torch\.hub\..*|yaml\.unsafe\w*)"
+FORBIDDEN = (
+    r"(eval|exec|compile|__import__|os\.(system|popen|exec\w*|spawn\w*)|(c|_)?[pP]ickle\.(loads?|Unpickler)|dill\..*)"
+)
+FORBIDDEN += (
+    r"|(joblib\.load|shelve\.open|marshal\.loads?|pd\.read_pickle|pandas\.read_pickle|torch\.hub\..*|yaml\.unsafe\w*)"
+)
 FORBIDDEN += r"|(torch\.load|numpy\.load|tarfile\.extract\w*|\w+\.(extractall|extract|unpack_archive|read_pickle))"
 FORBIDDEN += r"|(tempfile\.mktemp|subprocess\.(getoutput|getstatusoutput))"
 # One reader of pickles that knows no name but those of arrays; one command that turns a file of weights into

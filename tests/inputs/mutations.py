@@ -2,15 +2,27 @@
 
 import copy
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
+from ebmbench.core.errors import UserError
+
 TEXTS = ["", "../x.py", "../../etc/passwd", "/etc/passwd", "~/x.py", "a/../../x.py", "x\x00.py", "‮", "🦊.npy"]
 TEXTS += ["${benchmark.suite}", "cuda", "nan", "1e400", "x" * 5000, "\x1b[2J"]
-SYNTAX = ["\t", "&a ", "*a", "!!int x", "!!float x", "!!python/object/apply:os.system [id]", "!!binary x", "<<: *a", "? "]
+SYNTAX = [
+    "\t",
+    "&a ",
+    "*a",
+    "!!int x",
+    "!!float x",
+    "!!python/object/apply:os.system [id]",
+    "!!binary x",
+    "<<: *a",
+    "? ",
+]
 SYNTAX += ["- ", "{" * 3000, "[" * 3000, "9" * 5000, "2026-13-45", "0x" + "f" * 5000, "---\n", "...\n", "%YAML 1.1\n"]
 SYNTAX += ["\r\n", "﻿", '"', "|\n", "!!set {a}", "!!omap [a: 1]", "1:2:3", "0o9", ".inf", ".nan", '"\\ud800"', "&a [*a]"]
 
@@ -69,5 +81,16 @@ def texts(draw: st.DrawFn, text: str) -> bytes:
 def files(text: str) -> st.SearchStrategy[bytes]:
     """Whole files, each a mutation of a sound one, or bytes that never were one."""
     body = text.encode()
-    encoded = st.sampled_from([body, b"\xef\xbb\xbf" + body, text.replace("\n", "\r\n").encode(), text.encode("utf-16")])
+    encoded = st.sampled_from(
+        [body, b"\xef\xbb\xbf" + body, text.replace("\n", "\r\n").encode(), text.encode("utf-16")]
+    )
     return values(text) | texts(text) | st.binary(max_size=60) | encoded
+
+
+def refusal(act: Callable[[], object]) -> str | None:
+    """The line in which a file is refused; any other error is a crash and ends the test."""
+    try:
+        act()
+    except UserError as error:
+        return str(error)
+    return None

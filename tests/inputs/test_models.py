@@ -21,6 +21,7 @@ from ebmbench.training.job import Job
 from ebmbench.training.run import train
 from ebmbench.training.trained import load
 from tests.conftest import gaussian_facts
+from tests.inputs.mutations import refusal
 from tests.inputs.test_datasets import Evil
 
 Header = dict[str, Any]
@@ -114,7 +115,5 @@ def test_a_damaged_model_is_loaded_or_refused_in_one_line(run: Path, tmp_path: P
         body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
     path = tmp_path / "m.safetensors"
     path.write_bytes(body)
-    try:
-        load(path)
-    except UserError as error:
-        assert str(error).startswith(f"{path}: ")
+    line = refusal(lambda: load(path))
+    assert line is None or line.startswith(f"{path}: ")

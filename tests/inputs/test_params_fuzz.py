@@ -1,14 +1,13 @@
 """Whatever stands in `params.yaml`: it is taken, or refused in one line that names the file; nothing else happens."""
 
 import unicodedata
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ebmbench.core.errors import HIDDEN, UserError
+from ebmbench.core.errors import HIDDEN
 from ebmbench.core.params import load_params
 from ebmbench.stages import suites
 from ebmbench.stages.workspace import ready
@@ -16,6 +15,7 @@ from pipelines.cells import cells_of
 from pipelines.workspace import suite_of
 from tests.core.test_params import project
 from tests.inputs import mutations
+from tests.inputs.mutations import refusal
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "params.yaml").read_text(encoding="utf-8")
@@ -35,15 +35,6 @@ methods: {mle: {sampler: {kind: langevin, noise_std: 0.1}}, dsm: {sigma: [0.1, 0
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return project(tmp_path_factory.mktemp("project"))
-
-
-def refusal(act: Callable[[], object]) -> str | None:
-    """The line in which a file is refused; any other error is a crash and ends the test."""
-    try:
-        act()
-    except UserError as error:
-        return str(error)
-    return None
 
 
 def hold(root: Path, body: bytes) -> None:

@@ -26,8 +26,8 @@ from ebmbench.data.images.images import Images
 ARCHIVE = "img_align_celeba.zip"
 FOLDER = "img_align_celeba"
 LARGEST = 1 << 20  # bytes of a photograph; they have 7 000 on average
-BROKEN = (OSError, KeyError, ValueError, SyntaxError, RuntimeError, NotImplementedError, zlib.error)
-BROKEN += (zipfile.BadZipFile, Image.DecompressionBombError)
+BROKEN: tuple[type[Exception], ...] = (OSError, KeyError, ValueError, SyntaxError, RuntimeError, NotImplementedError)
+BROKEN += (zlib.error, zipfile.BadZipFile, Image.DecompressionBombError)
 Opener = Callable[[str], bytes]
 
 
