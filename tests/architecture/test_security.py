@@ -50,6 +50,7 @@ def faults(path: str, source: str) -> list[str]:
         bad |= given.get("allow_pickle") == "True" or given.get("shell", "False") != "False"
         bad |= name == "torch.load" and given.get("weights_only") != "True"
         bad |= name == "YAML" and given.get("typ", "'rt'") not in ("'safe'", "'rt'")
+        bad |= name in ("np.save", "numpy.save") and path != "ebmbench/core/npy.py"  # loses its end on a full disk
         bad |= name in ("yaml.load", "yaml.full_load")
         bad |= given.get("host", "'127.0.0.1'") in ("'0.0.0.0'", "''", "'::'")
         found += [f"{name}:{call.lineno}"] if bad else []
@@ -83,6 +84,7 @@ def test_nothing_runs_what_it_reads(file: Path) -> None:
         "YAML(typ='unsafe').load(f)",
         "serve(host='0.0.0.0')",
         "os.system(text)",
+        "np.save(file, rows)",
     ],
 )
 def test_the_walk_finds_what_it_looks_for(line: str) -> None:
