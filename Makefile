@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/ready
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: bench browser test test-slow chaos check format clean help
+.PHONY: bench browser test test-slow chaos check format audit clean help
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -34,8 +34,9 @@ test: $(READY) browser  ## Run the tests (under 10 minutes on 2 cores)
 test-slow: $(READY) browser  ## Run the long checks too
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m 'slow or not slow'
 
-chaos: $(READY)  ## Kill the flow at random times and see that nothing is lost (about 15 minutes)
+chaos: $(READY)  ## Kill the flow at random times, inject faults, and see that nothing is lost (some ten minutes)
 	$(BIN)/python -m tests.chaos.kills --rounds 10 --seed 0
+	$(BIN)/python -m tests.chaos.faults --seed 0
 
 check: $(READY)  ## Lint, formatting and types
 	$(BIN)/ruff check .
@@ -45,6 +46,11 @@ check: $(READY)  ## Lint, formatting and types
 format: $(READY)  ## Put the code in order
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+audit: $(READY)  ## Ask PyPI's advisories about every pinned package (needs the network)
+	$(PYTHON) -m venv .venv/audit
+	.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
+	.venv/audit/bin/pip-audit --strict --disable-pip --no-deps --requirement constraints.txt
 
 clean: $(READY)  ## Free the disk of what work/ holds and DVC's cache has too
 	@$(BIN)/ebmbench clean

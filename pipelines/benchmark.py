@@ -7,18 +7,20 @@ meets it.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ebmbench.core.errors import UserError
+from ebmbench.core.console import DEBUG, forgiving
+from ebmbench.core.errors import UserError, in_words
 from pipelines.answer import STOPPED, Answer, answer, exit_code_of
 from pipelines.cores import jobs_or_cores
 from pipelines.forecast import forecast
 from pipelines.lock import only_flow
 from pipelines.options import add_options, scheduler_of
-from pipelines.outcome import Result, read_result
+from pipelines.outcome import EXIT_FAILED, Result, read_result
 from pipelines.plan import Plan, read_plan
 from pipelines.planned import handing_over
 from pipelines.stopping import EXIT_STOPPED, exit_code_of_stop, named, sigterm_stops
@@ -92,6 +94,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m pipelines.benchmark", description=__doc__)
     parser.add_argument("--root", type=Path, default=Path(), help="the workspace (default: this folder)")
     add_options(parser)
+    forgiving()
     options = parser.parse_args(arguments)
     try:
         return answer(lambda: _ask(options), options.json)
@@ -101,6 +104,11 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(STOPPED, file=sys.stderr)
         return EXIT_STOPPED
+    except Exception as error:
+        if os.environ.get(DEBUG, "0") not in ("", "0"):
+            raise
+        print(f"error: {in_words(error)} ({DEBUG}=1 shows where)", file=sys.stderr)
+        return EXIT_FAILED
 
 
 def _ask(options: argparse.Namespace) -> Answer:

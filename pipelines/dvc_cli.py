@@ -34,6 +34,7 @@ def environment() -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
         "PYTHONUNBUFFERED": "1",
+        "PYTHONIOENCODING": "utf-8:backslashreplace",  # logs are read as UTF-8, and a name must not end a stage
         "DVC_NO_ANALYTICS": "1",
     }
     return {**os.environ, **own}
@@ -57,7 +58,14 @@ def _call(root: Path, question: tuple[str, ...]) -> tuple[int, str, str]:
     """Exit code, output and errors. Out of reach of a Ctrl-C, and never killed: DVC writes files in place."""
     pipe, command = subprocess.PIPE, [*DVC, *question]
     with subprocess.Popen(
-        command, cwd=root, env=environment(), stdout=pipe, stderr=pipe, text=True, start_new_session=True
+        command,
+        cwd=root,
+        env=environment(),
+        stdout=pipe,
+        stderr=pipe,
+        encoding="utf-8",  # whatever the locale
+        errors="replace",
+        start_new_session=True,
     ) as process:
         said, complaint = process.communicate()
     return process.returncode, said, complaint
@@ -76,4 +84,6 @@ def _refusal(command: str, stderr: str) -> UserError:
     said = " ".join(stderr.replace("ERROR:", " ").split()) or "no message"
     if is_lock_error(stderr):
         return UserError(f"another dvc command is at work here; try again when it has ended (dvc: {said})")
-    return UserError(f"dvc {command} failed: {said}")
+    # Without its lock DVC finds every stage changed, and work/ and the run-cache still have what they made.
+    hint = "; take it from Git again (`git checkout dvc.lock`) or remove it" if "dvc.lock" in said else ""
+    return UserError(f"dvc {command} failed: {said}{hint}")

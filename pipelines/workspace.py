@@ -3,10 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
-
 from ebmbench.core.errors import UserError
+from ebmbench.core.plain import plain
 
 FOLDER = Path("work/flow")
 LOCK = FOLDER / "lock"
@@ -37,8 +35,8 @@ def report_of(root: Path) -> str | None:
 def read_mapping(path: Path) -> dict[str, Any]:
     """A YAML mapping, or an empty one: whether the file is sound is for DVC and the config to judge."""
     try:
-        tree = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
-    except (OSError, YAMLError):
+        tree = plain(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return {}
     return tree if isinstance(tree, dict) else {}
 

@@ -4,11 +4,13 @@
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
 
 from ebmbench.cli import clean, compare, listing, report, run, serve, stage, suite, tune, worker
-from ebmbench.core.errors import UserError
+from ebmbench.core.console import DEBUG, forgiving, unheard
+from ebmbench.core.errors import UserError, in_words
 from pipelines.answer import exit_code_of
 
 EXAMPLES = """\
@@ -36,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    whole.add_argument("--debug", action="store_true", help="show the traceback of an unexpected error")
+    whole.add_argument("--debug", action="store_true", help="show the traceback of an unexpected error, stages' too")
     commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for module in (run, serve, listing, stage, report, compare, suite, tune, worker, clean):
         module.add(commands)
@@ -45,10 +47,18 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str] | None = None) -> int:
     """Run a command; the exit code."""
+    forgiving()
     arguments = parser().parse_args(argv)
+    if arguments.debug:
+        os.environ[DEBUG] = "1"
     act: Callable[[argparse.Namespace], int] = arguments.act
     try:
-        return act(arguments)
+        code = act(arguments)
+        sys.stdout.flush()  # here, where a reader that has gone is still ours to deal with
+        return code
+    except BrokenPipeError:
+        unheard()
+        return 1
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return exit_code_of(error)
@@ -58,7 +68,7 @@ def main(argv: list[str] | None = None) -> int:
     except Exception as error:
         if arguments.debug:
             raise
-        print(f"error: {type(error).__name__}: {error} (--debug shows where)", file=sys.stderr)
+        print(f"error: {in_words(error)} (--debug shows where)", file=sys.stderr)
         return 1
 
 

@@ -7,12 +7,11 @@ from typing import Any
 import pandas as pd
 from dvc.api import DVCFileSystem
 from dvc.exceptions import DvcException
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from ebmbench.compare.side import no_report, own_suite
 from ebmbench.core.errors import UserError
 from ebmbench.core.params import FILE
+from ebmbench.core.plain import plain
 from ebmbench.report.git import git
 from ebmbench.report.results import parse_results
 
@@ -48,8 +47,8 @@ class Revision:
         if text is None:
             return None
         try:
-            value = YAML(typ="safe").load(text)
-        except YAMLError as error:
+            value = plain(text)
+        except ValueError as error:
             raise UserError(f"{self.name}: {path}: not readable: {' '.join(str(error).split())[:300]}") from error
         return value if isinstance(value, dict) else {}
 

@@ -31,11 +31,12 @@ def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             metadata = file.metadata() or {}
             names = list(file.keys())
             tensors = {name: file.get_tensor(name) for name in names}
-    except (OSError, SafetensorError) as error:
+        content = json.loads(metadata.get("ebmbench", "{}"))
+    except (OSError, SafetensorError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: not a whole safetensors file ({error})") from error
-    content = json.loads(metadata.get("ebmbench", "{}"))
-    if content.get("format") != FORMAT:
-        raise UserError(f"{path}: found format {content.get('format')!r}, allowed: {FORMAT!r}")
+    found = content.get("format") if isinstance(content, dict) else None
+    if found != FORMAT or not isinstance(content.get("header"), dict):
+        raise UserError(f"{path}: found format {found!r}, allowed: {FORMAT!r} with a header")
     return tensors, content["header"]
 
 

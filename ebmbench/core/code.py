@@ -27,6 +27,11 @@ def imported_files(modules: Iterable[str]) -> list[Path]:
 
 def code_hash(modules: Iterable[str]) -> str:
     """SHA-256 of the code that importing `modules` executes."""
+    return _code_hash(tuple(modules))
+
+
+@cache  # a thousand runs of a cell ask for the same few
+def _code_hash(modules: tuple[str, ...]) -> str:
     whole = hashlib.sha256()
     for file in imported_files(modules):
         whole.update(f"{file.relative_to(PACKAGE).as_posix()}\n{_tree_hash(file)}\n".encode())

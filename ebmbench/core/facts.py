@@ -4,6 +4,8 @@ Images are kept on disk as integers 0 … levels − 1 and live in [−1, 1] eve
 """
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ebmbench.core.errors import UserError, in_words
 from ebmbench.core.files import read_json
 
 LARGEST = 64  # coordinates of which the covariance is written down
@@ -92,13 +95,15 @@ class Facts:
 
 def load_facts(folder: Path) -> Facts:
     """The facts of a prepared dataset."""
-    return Facts(**read_json(folder / "facts.json"))
+    with _prepared(folder):
+        return Facts(**read_json(folder / "facts.json"))
 
 
 def read_split(folder: Path, split: str) -> Tensor:
     """`train` or `test` of a prepared dataset, `(N, *event)` in float32; images in [−1, 1]."""
-    rows = torch.from_numpy(np.load(folder / f"{split}.npy", allow_pickle=False))
-    levels = read_json(folder / "facts.json").get("levels")
+    with _prepared(folder):
+        rows = torch.from_numpy(np.load(folder / f"{split}.npy", allow_pickle=False))
+        levels = read_json(folder / "facts.json").get("levels")
     return rows if levels is None else from_levels(rows, levels)
 
 
@@ -114,4 +119,15 @@ def to_levels(x: Tensor, levels: int) -> Tensor:
 
 def read_labels(folder: Path, split: str) -> Tensor:
     """The labels of a split, `(N,)` in int64; only for data whose facts name classes."""
-    return torch.from_numpy(np.load(folder / f"{split}_labels.npy", allow_pickle=False)).long()
+    with _prepared(folder):
+        return torch.from_numpy(np.load(folder / f"{split}_labels.npy", allow_pickle=False)).long()
+
+
+@contextmanager
+def _prepared(folder: Path) -> Iterator[None]:
+    """What is missing or damaged there is made again by one command."""
+    try:
+        yield
+    except (OSError, EOFError, ValueError, TypeError, AttributeError) as error:
+        words = in_words(error)[:200]
+        raise UserError(f"{folder}: not prepared ({words}); `ebmbench prepare {folder.name}` does it") from error

@@ -3,11 +3,12 @@
 Sections whose form belongs to a method, model or sampler are checked by its own file.
 """
 
+from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
 from ebmbench.core.divergence import Divergence
 from ebmbench.core.errors import UserError
@@ -73,6 +74,13 @@ class Dataset(Section):
     train: int = Field(50_000, ge=2)
     test: int = Field(10_000, ge=2)
     overrides: dict[str, Any] = Field({}, description="what is different on this dataset, laid over the whole file")
+
+    @field_validator("source")
+    @classmethod
+    def _inside(cls, source: str) -> str:
+        if ".." in PurePosixPath(source).parts or not source.isprintable():
+            raise ValueError("a path inside the project")
+        return source
 
 
 Kind = Literal["buffer", "short", "long", "data"]
@@ -195,10 +203,11 @@ def _check_names(params: Params) -> None:
     _known(params.methods, allowed["methods"], "methods")
     _known(params.models, allowed["models"], "models")
     for key, values in chosen.items():
-        if doubles := [value for value in values if values.count(value) > 1]:
+        if doubles := [value for value, times in Counter(values).items() if times > 1]:
             raise UserError(f"{FILE}: benchmark.{key}: found {doubles[0]!r} twice, allowed: each value once")
 
 
 def _known(chosen: Iterable[str], allowed: Iterable[str], key: str) -> None:
+    options = set(allowed)
     for name in chosen:
-        known(name, allowed, FILE, key)
+        known(name, options, FILE, key)

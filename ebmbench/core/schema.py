@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from ebmbench.core.errors import UserError, nearest
+from ebmbench.core.plain import plain
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -19,10 +18,10 @@ M = TypeVar("M", bound=BaseModel)
 def read_yaml(path: Path) -> dict[str, Any]:
     """A YAML 1.2 mapping (so `1e-3` is a number); duplicate keys and broken syntax are `UserError`s."""
     try:
-        value = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
+        value = plain(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise UserError(f"{path.name}: not found in {path.parent.resolve()}") from error
-    except (YAMLError, UnicodeDecodeError, OSError) as error:
+    except (ValueError, OSError) as error:
         raise UserError(f"{path.name}: not readable: {' '.join(str(error).split())[:300]}") from error
     if not isinstance(value, dict):
         raise UserError(f"{path.name}: found {type(value).__name__}, allowed: a mapping of sections")
@@ -53,7 +52,7 @@ def known(name: str, allowed: typing.Iterable[str], file: str, key: str) -> None
 
 def _line(model: type[BaseModel], fault: Any, whole: Any, prefix: str) -> str:
     """One fault in words."""
-    key = ".".join(filter(None, [prefix, *_keys(fault["loc"], whole)]))
+    key = _short(".".join(filter(None, [prefix, *_keys(fault["loc"], whole)])))
     if fault["type"] == "extra_forbidden":
         owner = _owner(model, fault["loc"][:-1])
         return f"{key}: found an unknown key, {nearest(str(fault['loc'][-1]), owner.model_fields)}"
@@ -101,5 +100,8 @@ def _tag(model: type[BaseModel]) -> Any:
 
 
 def _show(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return _short(repr(value), 60)
+
+
+def _short(text: str, longest: int = 200) -> str:
+    return text if len(text) <= longest else text[: longest - 3] + "..."

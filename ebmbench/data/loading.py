@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import torch
@@ -26,6 +25,7 @@ from ebmbench.core.streams import stream
 from ebmbench.data.densities.density import Density
 from ebmbench.data.images.files import files_of
 from ebmbench.data.images.images import DATA_SEED, Images
+from ebmbench.data.arrays import Unreadable, read_arrays
 from ebmbench.data.images.own import checked_images, is_image, labelled, with_channels
 
 
@@ -141,17 +141,13 @@ def _function(module: ModuleType, entry: Dataset, name: str) -> Callable[..., An
 
 def _array(path: Path, name: str) -> tuple[np.ndarray, np.ndarray | None]:
     """The data, and `y` of an .npz that has one."""
-    labels = None
     try:
-        rows = np.load(path, allow_pickle=False)
-        if isinstance(rows, np.lib.npyio.NpzFile):
-            labels = rows["y"] if "y" in rows.files else None
-            rows = rows["x" if "x" in rows.files else rows.files[0]]
-    except (ValueError, OSError, EOFError, IndexError, BadZipFile) as error:
+        rows, labels = read_arrays(path)
+    except Unreadable as error:
         raise UserError(
             f"{path.name}: not a NumPy file of plain numbers ({error}) (params.yaml: datasets.{name})"
         ) from error
-    if rows.ndim < 2 or len(rows) < 10 or rows.dtype.kind not in "fiu":
+    if rows.ndim < 2 or len(rows) < 10 or rows.size == 0 or rows.dtype.kind not in "fiu":
         raise UserError(
             f"{path.name}: found shape {rows.shape}, type {rows.dtype}, allowed: at least 10 rows of numbers (N, d)"
         )
@@ -159,9 +155,9 @@ def _array(path: Path, name: str) -> tuple[np.ndarray, np.ndarray | None]:
 
 
 def _checked(rows: Tensor, name: str) -> Tensor:
-    if rows.dim() < 2 or not torch.isfinite(rows).all():
+    if rows.dim() < 2 or len(rows) < 2 or rows.numel() == 0 or not torch.isfinite(rows).all():
         raise UserError(
-            f"datasets.{name}: found shape {tuple(rows.shape)} or values that are not finite, allowed: finite (N, d)"
+            f"datasets.{name}: found shape {tuple(rows.shape)} or values that are not finite, allowed: finite (N, d), N ≥ 2"
         )
     if float(rows.std(0).max()) == 0:
         raise UserError(f"datasets.{name}: found constant data, allowed: data that vary")

@@ -14,6 +14,8 @@ from ebmbench.core.registry import load, names
 from ebmbench.core.schema import check, known
 from ebmbench.training.job import Job, grid, shown
 
+MOST_RUNS = 10_000  # of a cell: beyond it a sweep is a mistake
+
 
 def cell_jobs(params: Params, method: str, facts: Facts) -> Iterator[Job]:
     """Every run of a cell, with the values that hold on its dataset."""
@@ -27,14 +29,7 @@ def cell_settings(params: Params, method: str) -> Iterator[tuple[Settings, Any, 
     """The method's settings, its network's settings, and the swept values, for every combination."""
     # With the values of a dataset's overrides a fault may stand there and not at the plain key.
     key = f"methods.{method}"
-    for name, values in params.methods[method].items():
-        if not isinstance(values, list):
-            continue
-        labels = [shown(value) for value in values]
-        if not labels or any(labels.count(label) > 1 for label in labels):
-            raise UserError(
-                f"{FILE}: {key}.{name}: found {labels}, allowed: one or more different values (samplers, by kind)"
-            )
+    _sweeps(params.methods[method], len(params.benchmark.seeds), key)
     for section, swept in grid(params.methods[method]):
         settings = check(load("methods", method).Settings, section, FILE, key)
         known(settings.model, names("models"), FILE, f"{key}.model")
@@ -46,6 +41,23 @@ def cell_settings(params: Params, method: str) -> Iterator[tuple[Settings, Any, 
             f"models.{settings.model}",
         )
         yield settings, model, swept
+
+
+def _sweeps(section: dict[str, Any], seeds: int, key: str) -> None:
+    """Lists hold different values, and not so many that their combinations could never be run."""
+    runs = seeds
+    for name, values in section.items():
+        if isinstance(values, list):
+            labels = [shown(value) for value in values]
+            # By value, so that 1 and 1.0 are one; what has no hash (a list, say) by how it is written.
+            if not labels or len({repr(one) if isinstance(one, list | dict) else one for one in labels}) < len(labels):
+                found = repr(labels) if len(repr(labels)) <= 200 else f"{len(labels)} values, some of them twice"
+                raise UserError(
+                    f"{FILE}: {key}.{name}: found {found}, allowed: one or more different values (samplers, by kind)"
+                )
+            runs *= len(labels)
+    if runs > MOST_RUNS:
+        raise UserError(f"{FILE}: {key}: found {runs} runs (swept values × seeds), allowed: at most {MOST_RUNS}")
 
 
 def _fits(method: str, model: str, key: str) -> None:

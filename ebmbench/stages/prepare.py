@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from torch import Tensor
 
 from ebmbench.core.code import source_hash
 from ebmbench.core.facts import Facts
-from ebmbench.core.files import replacing, write_json
+from ebmbench.core.files import write_json
+from ebmbench.core.npy import save_array
 from ebmbench.core.params import Dataset, load_params
 from ebmbench.data.images.moments import image_facts
 from ebmbench.data.loading import Source, open_source
@@ -31,7 +31,7 @@ def prepare(root: Path, dataset: str) -> None:
         if rows is None:
             (folder / file).unlink(missing_ok=True)  # of an earlier, labelled source
         else:
-            _save(folder / file, rows.numpy())
+            save_array(folder / file, rows.numpy())
             digest.update(rows.numpy().tobytes())
     write_json(folder / "facts.json", source_facts(dataset, source, digest.hexdigest()).as_dict())
     unverified = {} if source.verified else {"unverified": True}
@@ -47,11 +47,6 @@ def described(entry: Dataset) -> dict[str, Any]:
 def _arrays(source: Source) -> dict[str, Tensor | None]:
     labels = {"train_labels.npy": source.train_labels, "test_labels.npy": source.test_labels}
     return {"train.npy": source.train, "test.npy": source.test, **labels}
-
-
-def _save(path: Path, rows: np.ndarray) -> None:
-    with replacing(path) as temporary, temporary.open("wb") as file:
-        np.save(file, rows, allow_pickle=False)
 
 
 def source_facts(dataset: str, source: Source, digest: str) -> Facts:

@@ -17,7 +17,8 @@ from torch import Tensor
 from ebmbench.core.code import code_hash
 from ebmbench.core.errors import UserError
 from ebmbench.core.facts import Facts, read_split
-from ebmbench.core.files import read_json, replacing, write_json
+from ebmbench.core.files import read_json, write_json
+from ebmbench.core.npy import save_array
 from ebmbench.core.params import FILE, Sampling, load_params
 from ebmbench.core.pulse import pulse
 from ebmbench.core.store import Store, digest
@@ -75,7 +76,7 @@ def _draw_snapshots(run: Path, sampling: Sampling, test: Tensor, result: Path) -
         if trained.facts.is_image and SNAPSHOT_KIND in sampling.kinds:
             drawn = draw(trained, SNAPSHOT_KIND, sampling, test)
             assert drawn is not None  # everything can be sampled from noise
-            _save(result / f"{file.stem}.npy", drawn.x)
+            save_array(result / f"{file.stem}.npy", drawn.x.numpy())
 
 
 def enough(facts: Facts, sampling: Sampling) -> None:
@@ -87,7 +88,7 @@ def enough(facts: Facts, sampling: Sampling) -> None:
 
 def _leave(result: Path, drawn: dict[str, Drawn]) -> None:
     for kind, one in drawn.items():
-        _save(result / f"{kind}.npy", one.x)
+        save_array(result / f"{kind}.npy", one.x.numpy())
     write_json(result / "diagnostics.json", {kind: _described(one) for kind, one in drawn.items()})
     for one in drawn.values():
         if one.trace is not None:
@@ -97,11 +98,6 @@ def _leave(result: Path, drawn: dict[str, Drawn]) -> None:
         arrays = {kind: film.stacked().numpy() for kind, film in films.items()}
         arrays |= {f"{kind}_steps": np.array(film.steps) for kind, film in films.items()}
         save_arrays(result / "films.npz", arrays)
-
-
-def _save(path: Path, x: Tensor) -> None:
-    with replacing(path) as temporary, temporary.open("wb") as file:
-        np.save(file, x.numpy(), allow_pickle=False)
 
 
 def _described(one: Drawn) -> dict[str, Any]:

@@ -5,19 +5,24 @@
 - Below DVC the stage asks to die with its parent: `kill -9` of `dvc` would otherwise leave it running.
 - Inputs are compared at start and end (`declared.py`).
 - A crash leaves its reason in `work/failures/` for the report, and a non-zero exit code for DVC.
+- Every end is one line. What nobody expected, such as an error in a method's own code, has its traceback for the
+  author in `work/failures/<stage>.log`, which the line names; `EBMBENCH_DEBUG=1` prints it too.
 """
 
+import contextlib
 import ctypes
 import fcntl
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ebmbench.core.errors import UserError
-from ebmbench.core.files import write_json
+from ebmbench.core.console import DEBUG, forgiving
+from ebmbench.core.errors import UserError, in_words
+from ebmbench.core.files import write_json, write_text
 from ebmbench.core.params import FILE, load_params
 from ebmbench.core.schema import known
 from ebmbench.stages.declared import compare, snapshot
@@ -29,6 +34,7 @@ PR_SET_PDEATHSIG = 1  # linux/prctl.h
 def run_stage(stage: str, work: Callable[[Path], None]) -> int:
     """Run `work(root)` as the stage of that name in the current folder; the exit code."""
     root = Path.cwd()
+    forgiving()
     try:
         if RESTORE_ONLY in os.environ:
             raise UserError(f"{stage}: the remote has no outputs for these inputs, and nothing is to be made here")
@@ -45,6 +51,9 @@ def run_stage(stage: str, work: Callable[[Path], None]) -> int:
     except KeyboardInterrupt:
         print(f"{stage}: stopped; the next run goes on from here", file=sys.stderr)
         return 130
+    except Exception as error:
+        print(f"error: {stage}: {in_words(error)}{_traceback(root, stage, error)}", file=sys.stderr)
+        return 1
     return 0
 
 
@@ -57,6 +66,19 @@ def check_names(root: Path, stage: str) -> None:
         known(dataset, params.datasets, FILE, "datasets")
     if method:
         known(method, params.methods, FILE, "methods")
+
+
+def _traceback(root: Path, stage: str, error: Exception) -> str:
+    """Keep the traceback for whoever wrote the code, and say where; a full disk or a lack of memory needs none."""
+    if os.environ.get(DEBUG, "0") not in ("", "0"):
+        traceback.print_exception(error)
+    if isinstance(error, OSError | MemoryError):
+        return ""
+    path = _failure(root, stage, ".log")
+    with contextlib.suppress(OSError):
+        write_text(path, "".join(traceback.format_exception(error)))
+        return f" (traceback: {path.relative_to(root).as_posix()})"
+    return ""
 
 
 def _one_thread() -> None:
@@ -78,7 +100,7 @@ def _die_with_parent() -> None:
 def _owning(root: Path, stage: str) -> Iterator[None]:
     path = root / "work" / "locks" / f"{_safe(stage)}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as file:
+    with path.open("w", encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -88,14 +110,19 @@ def _owning(root: Path, stage: str) -> Iterator[None]:
 
 @contextmanager
 def _failures(root: Path, stage: str) -> Iterator[None]:
-    path = root / "work" / "failures" / f"{_safe(stage)}.json"
     try:
         yield
     except Exception as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:500]
-        write_json(path, {"stage": stage, "reason": reason})
+        with contextlib.suppress(OSError):  # a full disk must not hide what went wrong before
+            write_json(_failure(root, stage, ".json"), {"stage": stage, "reason": reason})
         raise
-    path.unlink(missing_ok=True)
+    for suffix in (".json", ".log"):
+        _failure(root, stage, suffix).unlink(missing_ok=True)
+
+
+def _failure(root: Path, stage: str, suffix: str) -> Path:
+    return root / "work" / "failures" / f"{_safe(stage)}{suffix}"
 
 
 def _safe(stage: str) -> str:

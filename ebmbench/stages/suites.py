@@ -39,8 +39,9 @@ def use(root: Path, name: str, force: bool = False) -> None:
 def local_edits(root: Path) -> list[str]:
     """Keys of `params.yaml` that differ from the suite it names."""
     current = read_yaml(root / FILE)
-    suite = (current.get("benchmark") or {}).get("suite")
-    if suite not in available(root):
+    benchmark = current.get("benchmark")
+    suite = benchmark.get("suite") if isinstance(benchmark, dict) else benchmark
+    if not isinstance(suite, str) or suite not in available(root):
         return [f"benchmark.suite: {suite}"]
     return sorted(_differences(current, _resolved(root, suite)))
 

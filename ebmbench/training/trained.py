@@ -13,6 +13,9 @@ from ebmbench.core.registry import load as load_module
 from ebmbench.core.streams import stream
 from ebmbench.samplers.chain import Chain, SamplerSettings
 
+# What a header without some key, or with a value of another kind, ends in.
+FOREIGN = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError)
+
 
 class Trained:
     """A network with the job it came from. `energy`, `score` and `sample` speak the data's own units."""
@@ -73,12 +76,21 @@ def load(run: str | Path) -> Trained:
             f"{run}: found no model.safetensors there; runs are folders like runs/quick/two_moons/dsm/train/seed=0"
         )
     tensors, header = checkpoint.load(path)
-    models = load_module("models", header["settings"]["model"])
-    network = models.Model(models.Settings(**header["model"]), Facts(**header["facts"]))
     try:
-        network.load_state_dict(checkpoint.section("model", tensors))
+        return _built(tensors, header)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
     except RuntimeError as error:
         raise UserError(f"{path}: weights do not fit the model in the header ({str(error).splitlines()[0]})") from error
+    except FOREIGN as error:
+        words = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        raise UserError(f"{path}: not a model that training wrote, or of another version ({words})") from error
+
+
+def _built(tensors: dict[str, Tensor], header: dict[str, Any]) -> Trained:
+    models = load_module("models", header["settings"]["model"])
+    network = models.Model(models.Settings(**header["model"]), Facts(**header["facts"]))
+    network.load_state_dict(checkpoint.section("model", tensors))
     return Trained(network, header, _chains(tensors, header["settings"]))
 
 

@@ -59,17 +59,49 @@ def test_an_edit_that_does_not_concern_the_stage_does_not_disturb_it(project: Pa
     assert run_stage("train@a-dsm", lambda root: rewrite(root / "params.yaml", "ratio: 1", "ratio: 2")) == 0
 
 
+def crash(root: Path) -> None:
+    raise ArithmeticError("too\nlarge")
+
+
 def test_a_crash_leaves_its_reason_and_success_removes_it(project: Path) -> None:
     note = project / "work" / "failures" / "train_a-dsm.json"
-
-    def crash(root: Path) -> None:
-        raise MemoryError("too\nlarge")
-
-    with pytest.raises(MemoryError):
-        run_stage("train@a-dsm", crash)
-    assert read_json(note) == {"stage": "train@a-dsm", "reason": "MemoryError: too large"}
+    assert run_stage("train@a-dsm", crash) == 1
+    assert read_json(note) == {"stage": "train@a-dsm", "reason": "ArithmeticError: too large"}
     assert run_stage("train@a-dsm", lambda root: None) == 0
     assert not note.exists()
+
+
+def test_a_crash_is_one_line_and_its_traceback_is_kept_for_the_author(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = project / "work" / "failures" / "train_a-dsm.log"
+    assert run_stage("train@a-dsm", crash) == 1
+    line = "error: train@a-dsm: ArithmeticError: too large (traceback: work/failures/train_a-dsm.log)\n"
+    assert capsys.readouterr().err == line
+    assert "in crash\n" in kept.read_text(encoding="utf-8")
+    monkeypatch.setenv("EBMBENCH_DEBUG", "1")
+    assert run_stage("train@a-dsm", crash) == 1
+    assert "in crash\n" in capsys.readouterr().err
+    assert run_stage("train@a-dsm", lambda root: None) == 0
+    assert not kept.exists()
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError(28, "No space left on device", "data/a/train.npy"), "data/a/train.npy: No space left on device"),
+        (MemoryError(), "not enough memory"),
+    ],
+)
+def test_a_lack_of_room_is_one_line_without_a_traceback(
+    project: Path, capsys: pytest.CaptureFixture[str], error: Exception, words: str
+) -> None:
+    def fail(root: Path) -> None:
+        raise error
+
+    assert run_stage("train@a-dsm", fail) == 1
+    assert capsys.readouterr().err == f"error: train@a-dsm: {words}\n"
+    assert [file.name for file in (project / "work" / "failures").iterdir()] == ["train_a-dsm.json"]
 
 
 def test_a_cell_has_one_owner(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,8 +22,9 @@ from ebmbench.data.images.images import Images
 
 URL = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
 MD5 = "c32a1d4ab5d03f1284b67883e8d87530"  # https://www.cs.toronto.edu/~kriz/cifar.html
+LARGEST = 64 << 20  # bytes of a member of the archive; a batch has 31 million
 RECORD = 1 + 3 * 32 * 32
-BROKEN = (OSError, EOFError, tarfile.TarError, zlib.error, ValueError, TypeError, KeyError, RuntimeError, NotPlain)
+BROKEN = (OSError, EOFError, tarfile.TarError, zlib.error, ValueError, TypeError, KeyError, RuntimeError, NotPlain, MemoryError)
 
 
 def read(files: Files) -> Images:
@@ -59,7 +60,9 @@ def _batches(paths: list[Path]) -> dict[str, tuple[Tensor, Tensor]]:
 def _archive(path: Path) -> Iterable[tuple[str, bytes]]:
     with tarfile.open(path) as archive:
         for member in archive:
-            file = archive.extractfile(member)
+            file = archive.extractfile(member) if member.isfile() else None
+            if member.size > LARGEST:
+                raise ValueError(f"{member.name} holds {member.size} bytes, a batch at most {LARGEST}")
             if file is not None:
                 yield Path(member.name).name, file.read()
 

@@ -7,6 +7,7 @@ is taken too; it must hold every file of the list, and every file must be a whol
 import io
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,9 @@ from ebmbench.data.images.images import Images
 
 ARCHIVE = "img_align_celeba.zip"
 FOLDER = "img_align_celeba"
+LARGEST = 1 << 20  # bytes of a photograph; they have 7 000 on average
+BROKEN: tuple[type[Exception], ...] = (OSError, KeyError, ValueError, SyntaxError, RuntimeError, NotImplementedError)
+BROKEN += (zlib.error, zipfile.BadZipFile, Image.DecompressionBombError)
 Opener = Callable[[str], bytes]
 
 
@@ -75,13 +79,19 @@ def _photographs(source: Path) -> Iterator[Opener]:
     except (OSError, zipfile.BadZipFile) as error:
         raise UserError(f"{source}: not a whole archive ({error})") from error
     with archive:
-        yield lambda name: archive.read(f"{FOLDER}/{name}")
+        yield lambda name: _member(archive, f"{FOLDER}/{name}")
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    if (size := archive.getinfo(name).file_size) > LARGEST:
+        raise OSError(f"it holds {size} bytes, a photograph at most {LARGEST}")
+    return archive.read(name)
 
 
 def _open(opener: Opener, name: str, source: Path) -> Image.Image:
     try:
         return Image.open(io.BytesIO(opener(name))).convert("RGB")
-    except (OSError, KeyError, SyntaxError, zipfile.BadZipFile) as error:
+    except BROKEN as error:
         raise UserError(f"{source}: {name} is missing or damaged ({error})") from error
 
 

@@ -4,8 +4,8 @@ Only a layout of its own, with unpacked files, is what torchvision reads: it is 
 """
 
 import gzip
-import shutil
 import tempfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,13 @@ from torch import Tensor
 
 from ebmbench.core.errors import UserError
 from ebmbench.core.vision import torchvision
+from ebmbench.data.images.checksums import chunks
 from ebmbench.data.images.download import Remote
 from ebmbench.data.images.files import Files, Recipe, Wanted
 from ebmbench.data.images.images import Images
 
 # What torchvision raises on a file that is not whole: only possible if sums are not checked.
-BROKEN = (AssertionError, ValueError, RuntimeError, IndexError, KeyError, EOFError, OSError)
+BROKEN = (AssertionError, ValueError, RuntimeError, IndexError, KeyError, EOFError, OSError, zlib.error, MemoryError)
 
 
 def read(files: Files, kind: str, content: dict[str, str], system: Sequence[Path] = ()) -> Images:
@@ -49,7 +50,7 @@ def _lay_out(paths: list[Path], folder: Path) -> None:
             (folder / path.name).symlink_to(path.absolute())
             continue
         with gzip.open(path) as packed, (folder / path.stem).open("wb") as plain:
-            shutil.copyfileobj(packed, plain)
+            plain.writelines(chunks(packed))
 
 
 def _split(files: Files, dataset: Any, split: str) -> tuple[Tensor, Tensor]:
