@@ -53,8 +53,8 @@ def _none(params: Any) -> Any:
 def judge_points(folder: Path, count: int = 100_000) -> str:
     """Two-dimensional samples, by every metric of samples."""
     from ebmbench.core.facts import Facts
-    from ebmbench.core.params import Metrics
     from ebmbench.core.registry import load
+    from ebmbench.core.sections import Metrics
     from ebmbench.core.streams import stream
     from ebmbench.data.two_moons import density
     from ebmbench.metrics.evaluation import Evaluation, Subject
@@ -72,7 +72,7 @@ def judge_images(folder: Path, count: int = 100_000) -> str:
     import torch
 
     from ebmbench.core.facts import load_facts, read_split
-    from ebmbench.core.params import Metrics
+    from ebmbench.core.sections import Metrics
     from ebmbench.metrics.evaluation import Evaluation, Subject
     from ebmbench.metrics.fidelity import fidelity
     from ebmbench.stages.features import make_features
@@ -145,8 +145,8 @@ def long_run(folder: Path, budget: int = 40_000_000) -> str:
     import torch
 
     from ebmbench.core.facts import Facts
-    from ebmbench.core.params import Training
     from ebmbench.core.registry import load
+    from ebmbench.core.sections import Training
     from ebmbench.training.job import Job
     from ebmbench.training.trainer import Trainer
 

@@ -20,7 +20,8 @@ from torch import Generator, Tensor
 
 from ebmbench.core.errors import UserError
 from ebmbench.core.facts import UNVERIFIED
-from ebmbench.core.params import FILE, Dataset, load_params
+from ebmbench.core.params import FILE, load_params
+from ebmbench.core.sections import Dataset
 from ebmbench.core.streams import stream
 from ebmbench.data.densities.density import Density
 from ebmbench.data.images.files import files_of

@@ -17,7 +17,7 @@ from torch.nn.functional import cross_entropy, pad, relu, silu
 from torch.nn.utils import skip_init
 from tqdm import tqdm
 
-from ebmbench.core.params import Features
+from ebmbench.core.sections import Features
 from ebmbench.core.streams import stream
 
 WIDTH = 64  # features

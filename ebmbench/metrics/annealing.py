@@ -26,7 +26,7 @@ import torch
 from torch import Generator, Tensor
 
 from ebmbench.core.energy import Energy
-from ebmbench.core.params import Annealing as Settings
+from ebmbench.core.sections import Annealing as Settings
 from ebmbench.core.streams import stream
 from ebmbench.metrics.annealing_base import Base
 from ebmbench.metrics.annealing_path import Path, Schedule, pilot

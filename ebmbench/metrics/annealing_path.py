@@ -21,7 +21,7 @@ import torch
 from torch import Generator, Tensor
 
 from ebmbench.core.energy import Energy, energy_and_score
-from ebmbench.core.params import Annealing as Settings
+from ebmbench.core.sections import Annealing as Settings
 from ebmbench.metrics.annealing_base import Base
 
 ACCEPTANCE = 0.65  # Beskos et al. 2013: optimal for Hamiltonian proposals in high dimension

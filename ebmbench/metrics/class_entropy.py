@@ -7,9 +7,11 @@ classifier puts noise somewhere too.
 import math
 
 import torch
+from torch import Tensor
 
+from ebmbench.core.facts import from_levels
 from ebmbench.metrics.evaluation import Evaluation, Unavailable, Value
-from ebmbench.metrics.fidelity import classifier, histogram
+from ebmbench.metrics.fidelity import classifier, generated, levels
 
 PAPER = "Shannon, A Mathematical Theory of Communication, Bell System Technical Journal 27, 1948"
 YEAR = 1948
@@ -27,3 +29,14 @@ def compute(e: Evaluation) -> Value:
     kind = f" (kind {e.subject.kind})" if e.subject.kind else ""
     said = f"{classifier(e).name}; {e.samples_protocol}{kind}; {len(share)} classes"
     return Value(value, n=int(counts.sum()), protocol=said)
+
+
+def histogram(e: Evaluation) -> Tensor:
+    """How many samples the reference classifier puts into each class, `(classes,)`."""
+    kept = vars(e)
+    if "histogram" not in kept:
+        judge = classifier(e)
+        images = from_levels(generated(e), levels(e))
+        kept["histogram"] = torch.bincount(judge.classify(images), minlength=len(judge.classes))
+    counts: Tensor = kept["histogram"]
+    return counts

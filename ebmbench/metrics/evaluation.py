@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ebmbench.core.energy import Energy, score
 from ebmbench.core.facts import Facts
-from ebmbench.core.params import Metrics as Settings
+from ebmbench.core.sections import Metrics as Settings
 from ebmbench.data.densities.density import Density
 from ebmbench.metrics.annealing import Bracket, anneal
 from ebmbench.metrics.annealing_base import base_of

@@ -16,7 +16,7 @@ import torch
 from torch import Generator, Tensor
 from torch.utils.data import Dataset
 
-from ebmbench.core.facts import from_levels, to_levels
+from ebmbench.core.facts import to_levels
 from ebmbench.core.streams import stream
 from ebmbench.core.vision import torch_fidelity
 from ebmbench.features.extractor import register_classifier
@@ -191,14 +191,3 @@ def noisy_fid(e: Evaluation, count: int) -> float:
         images = with_noise(e.test, count, levels(e), stream(SEED, "noisy", e.facts.name))
         _noisy_fids[key] = calculate(images, real, extractor, fid=True)[torch_fidelity().KEY_METRIC_FID]
     return _noisy_fids[key]
-
-
-def histogram(e: Evaluation) -> Tensor:
-    """How many samples the reference classifier puts into each class, `(classes,)`."""
-    kept = vars(e)
-    if "histogram" not in kept:
-        judge = classifier(e)
-        images = from_levels(generated(e), levels(e))
-        kept["histogram"] = torch.bincount(judge.classify(images), minlength=len(judge.classes))
-    counts: Tensor = kept["histogram"]
-    return counts

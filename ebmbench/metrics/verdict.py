@@ -15,7 +15,7 @@ be the best of all.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ebmbench.core.params import Health
+from ebmbench.core.sections import Health
 from ebmbench.metrics.evaluation import MISCALIBRATED, UNMIXED, Value
 
 COLLAPSED = "short-run-only"

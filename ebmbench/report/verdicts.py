@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from ebmbench.core.params import Health
+from ebmbench.core.sections import Health
 from ebmbench.report.cells import LOST
 from ebmbench.report.frame import variant
 from ebmbench.report.groups import is_baseline

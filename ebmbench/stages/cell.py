@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ebmbench.core.files import read_json, replace_folder
-from ebmbench.core.params import Kind, Params
+from ebmbench.core.params import Params
+from ebmbench.core.sections import Kind
 
 TRACE = "trace.npz"  # of a run's long chains, in its samples' folder
 SNAPSHOT_KIND: Kind = "short"  # what is drawn from snapshots of image models: the one kind that all methods have

@@ -18,9 +18,10 @@ from torch import Tensor
 from ebmbench.core.code import code_hash
 from ebmbench.core.facts import Facts, read_split
 from ebmbench.core.files import read_json, write_json
-from ebmbench.core.params import KINDS, Params, load_params
+from ebmbench.core.params import Params, load_params
 from ebmbench.core.pulse import pulse
 from ebmbench.core.registry import load as load_module
+from ebmbench.core.sections import KINDS
 from ebmbench.core.store import Store, digest
 from ebmbench.data.densities.density import Density
 from ebmbench.data.loading import open_density

@@ -14,7 +14,8 @@ from typing import Any
 from ebmbench.core.code import code_hash
 from ebmbench.core.facts import Facts, load_facts, read_labels, read_split
 from ebmbench.core.files import copy_folder, write_json
-from ebmbench.core.params import Features, load_params
+from ebmbench.core.params import load_params
+from ebmbench.core.sections import Features
 from ebmbench.core.store import Store, digest
 from ebmbench.features.classifier import train
 from ebmbench.features.reference import Reference, tensors_hash

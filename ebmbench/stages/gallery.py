@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from ebmbench.core.facts import Facts, read_split, to_levels
+from ebmbench.metrics.class_entropy import histogram
 from ebmbench.metrics.evaluation import Evaluation, Unavailable
-from ebmbench.metrics.fidelity import histogram
 from ebmbench.stages.arrays import Arrays
 
 SHOWN = 64

@@ -17,8 +17,9 @@ from typing import Any
 from ebmbench.core.errors import UserError
 from ebmbench.core.facts import load_facts
 from ebmbench.core.files import read_json, replacing, write_json
-from ebmbench.core.params import FILE, Metrics
+from ebmbench.core.params import FILE
 from ebmbench.core.registry import entries, load
+from ebmbench.core.sections import Metrics
 from ebmbench.data.densities.density import Density
 from ebmbench.metrics.evaluation import Evaluation, Unavailable, Value
 from ebmbench.metrics.verdict import Verdict

@@ -12,7 +12,8 @@ from ebmbench.core.code import source_hash
 from ebmbench.core.facts import Facts
 from ebmbench.core.files import write_json
 from ebmbench.core.npy import save_array
-from ebmbench.core.params import Dataset, load_params
+from ebmbench.core.params import load_params
+from ebmbench.core.sections import Dataset
 from ebmbench.data.images.moments import image_facts
 from ebmbench.data.loading import Source, open_source
 from ebmbench.stages.shell import run_stage

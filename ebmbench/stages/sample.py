@@ -19,8 +19,9 @@ from ebmbench.core.errors import UserError
 from ebmbench.core.facts import Facts, read_split
 from ebmbench.core.files import read_json, write_json
 from ebmbench.core.npy import save_array
-from ebmbench.core.params import FILE, Sampling, load_params
+from ebmbench.core.params import FILE, load_params
 from ebmbench.core.pulse import pulse
+from ebmbench.core.sections import Sampling
 from ebmbench.core.store import Store, digest
 from ebmbench.stages.arrays import save_arrays
 from ebmbench.stages.cell import SNAPSHOT_KIND, TRACE, Cell, cell_parser, materialising, open_cell, snapshots

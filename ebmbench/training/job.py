@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from ebmbench.core.code import code_hash
 from ebmbench.core.facts import Facts
 from ebmbench.core.method import Settings
-from ebmbench.core.params import Training
+from ebmbench.core.sections import Training
 from ebmbench.core.store import digest
 
 

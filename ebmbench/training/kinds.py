@@ -21,7 +21,8 @@ from torch import Tensor
 from ebmbench.core.energy import Energy
 from ebmbench.core.errors import UserError
 from ebmbench.core.facts import Facts
-from ebmbench.core.params import FILE, Kind, Sampling
+from ebmbench.core.params import FILE
+from ebmbench.core.sections import Kind, Sampling
 from ebmbench.core.streams import stream
 from ebmbench.samplers.chain import Chain, SamplerSettings
 from ebmbench.samplers.choice import parse

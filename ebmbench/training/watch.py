@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ebmbench.core.divergence import Divergence
+from ebmbench.core.sections import Divergence
 
 PATIENCE = 0.1  # share of the budget: a network may start flat, and chains may start far away
 CHAIN, GAP = "chain_gradient_norm", "energy_gap"

@@ -11,9 +11,9 @@ from ebmbench.core.code import code_hash, source_hash
 from ebmbench.core.facts import Facts, from_levels
 from ebmbench.core.files import read_json, write_json
 from ebmbench.core.method import Settings
-from ebmbench.core.params import Dataset
 from ebmbench.core.registry import load as load_module
 from ebmbench.core.schema import check
+from ebmbench.core.sections import Dataset
 from ebmbench.core.store import Store, digest
 from ebmbench.data.densities.density import Density
 from ebmbench.data.loading import open_source

@@ -10,9 +10,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from ebmbench.core.errors import UserError
-from ebmbench.core.params import Name, Params, Section
+from ebmbench.core.params import Params
 from ebmbench.core.registry import entries, names
 from ebmbench.core.schema import check, known, read_yaml
+from ebmbench.core.sections import Name, Section
 from ebmbench.tuning.grid import Grid, whole_grid
 
 SPACE = "suites/tuning/space.yaml"

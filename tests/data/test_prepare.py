@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from ebmbench.core.facts import Facts, load_facts, read_labels, read_split
-from ebmbench.core.params import Dataset
+from ebmbench.core.sections import Dataset
 from ebmbench.data.images import moments
 from ebmbench.data.images.files import ROOT, UNVERIFIED
 from ebmbench.data.loading import open_density

@@ -10,7 +10,7 @@ import torch
 from ruamel.yaml import YAML
 
 from ebmbench.core.facts import load_facts, read_split
-from ebmbench.core.params import Metrics as Settings
+from ebmbench.core.sections import Metrics as Settings
 from ebmbench.metrics.evaluation import Evaluation, Subject
 from ebmbench.stages.features import make_features
 from ebmbench.stages.prepare import prepare

@@ -10,7 +10,7 @@ import torch
 
 from ebmbench.core.facts import Facts
 from ebmbench.core.files import read_json
-from ebmbench.core.params import Features
+from ebmbench.core.sections import Features
 from ebmbench.core.streams import stream
 from ebmbench.features import reference
 from ebmbench.features.classifier import Classifier, one_cycle, shifted, train

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ebmbench.core.facts import Facts
-from ebmbench.core.params import Annealing as Settings
+from ebmbench.core.sections import Annealing as Settings
 from ebmbench.core.streams import stream
 from ebmbench.metrics.annealing import Estimate, anneal, forward, reverse
 from ebmbench.metrics.annealing_base import Base, base_of

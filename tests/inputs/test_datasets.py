@@ -16,7 +16,7 @@ from PIL import Image
 
 from ebmbench.core.errors import UserError
 from ebmbench.core.facts import load_facts, read_split
-from ebmbench.core.params import Dataset
+from ebmbench.core.sections import Dataset
 from ebmbench.data import arrays, celeba, cifar10, mnist
 from ebmbench.data.images import checksums, cifar, faces
 from ebmbench.data.images.own import checked_images

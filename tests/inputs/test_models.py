@@ -14,8 +14,8 @@ from safetensors.torch import save_file
 
 from ebmbench.core import checkpoint
 from ebmbench.core.errors import UserError
-from ebmbench.core.params import Training
 from ebmbench.core.registry import load as load_module
+from ebmbench.core.sections import Training
 from ebmbench.core.streams import stream
 from ebmbench.training.job import Job
 from ebmbench.training.run import train

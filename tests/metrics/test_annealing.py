@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from ebmbench.core.energy import Energy
 from ebmbench.core.facts import Facts
-from ebmbench.core.params import Annealing, Training
-from ebmbench.core.params import Metrics as Settings
 from ebmbench.core.registry import load
+from ebmbench.core.sections import Annealing, Training
+from ebmbench.core.sections import Metrics as Settings
 from ebmbench.core.streams import stream
 from ebmbench.data.densities.mixture import Mixture
 from ebmbench.metrics.annealing import anneal

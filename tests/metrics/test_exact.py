@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from ebmbench.core.params import Metrics as Settings
 from ebmbench.core.registry import describe, load, names
+from ebmbench.core.sections import Metrics as Settings
 from ebmbench.core.streams import stream
 from ebmbench.data.densities.mixture import Mixture
 from ebmbench.metrics.evaluation import Evaluation, Subject, Unavailable

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from ebmbench.core.params import Metrics
+from ebmbench.core.sections import Metrics
 from ebmbench.metrics import ess, r_hat
 from ebmbench.metrics.evaluation import Evaluation, Subject, Unavailable
 from ebmbench.metrics.mixing import effective

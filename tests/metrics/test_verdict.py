@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from ebmbench.core.params import Health, Metrics
+from ebmbench.core.sections import Health, Metrics
 from ebmbench.metrics.evaluation import Evaluation, Subject, Value
 from ebmbench.metrics.verdict import Verdict, verdict
 from ebmbench.stages.judgement import judge

@@ -7,8 +7,8 @@ import torch
 
 from ebmbench.core.energy import Meter, score
 from ebmbench.core.errors import UserError
-from ebmbench.core.params import Training
 from ebmbench.core.registry import load
+from ebmbench.core.sections import Training
 from ebmbench.core.streams import stream
 from ebmbench.models import convnet, spectral, tiny, unet
 from ebmbench.models.drawing import convolution, draw_weights

@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 from ebmbench.core.facts import Facts
-from ebmbench.core.params import Metrics as EvaluationSettings
-from ebmbench.core.params import Training
 from ebmbench.core.registry import load
+from ebmbench.core.sections import Metrics as EvaluationSettings
+from ebmbench.core.sections import Training
 from ebmbench.core.streams import stream
 from ebmbench.metrics import kl
 from ebmbench.metrics.evaluation import Evaluation, Subject

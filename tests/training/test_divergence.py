@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from ebmbench.core import checkpoint
-from ebmbench.core.divergence import Divergence
 from ebmbench.core.files import read_json
 from ebmbench.core.registry import load, names
+from ebmbench.core.sections import Divergence
 from ebmbench.training.job import Job
 from ebmbench.training.run import train
 from ebmbench.training.trainer import Trainer

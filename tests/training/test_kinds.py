@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from ebmbench.core.errors import UserError
-from ebmbench.core.params import Sampling, Training
 from ebmbench.core.registry import load
+from ebmbench.core.sections import Sampling, Training
 from ebmbench.core.streams import stream
 from ebmbench.models import tiny
 from ebmbench.samplers import annealed_langevin, hmc, langevin, mala

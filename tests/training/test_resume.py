@@ -10,8 +10,8 @@ from torch import Tensor
 from ebmbench.core import checkpoint
 from ebmbench.core.errors import UserError
 from ebmbench.core.files import read_json
-from ebmbench.core.params import Training
 from ebmbench.core.registry import load, names
+from ebmbench.core.sections import Training
 from ebmbench.core.streams import stream
 from ebmbench.training.average import Average
 from ebmbench.training.job import Job
