@@ -95,7 +95,7 @@ def test_the_energies_of_every_method_are_watched_and_cost_nothing(method: str) 
 
 def test_energies_that_explode_along_chains_end_the_run_with_a_healthy_model(tmp_path: Path) -> None:
     steep = {"kind": "langevin", "steps": 10, "step_size": 3.0}
-    one = told(with_settings("mle", sampler=steep, learning_rate=0.1), divergence=Divergence(energy=1e5))
+    one = told(with_settings("mle", sampler=steep, learning_rate=0.1), divergence=Divergence(energy=1e5, gap=1e9))
     train(one, DATA, tmp_path / "work", tmp_path)
     status = read_json(tmp_path / "status.json")
     (fault,) = status["faults"]
