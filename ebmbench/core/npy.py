@@ -20,4 +20,4 @@ class _Writer:
 def save_array(path: Path, rows: np.ndarray) -> None:
     """Write an .npy whole or not at all."""
     with replacing(path) as temporary, temporary.open("wb") as file:
-        np.save(_Writer(file), rows, allow_pickle=False)  # type: ignore[arg-type]  # NumPy asks for less than it says
+        np.save(_Writer(file), rows, allow_pickle=False)
