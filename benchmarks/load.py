@@ -52,6 +52,8 @@ def _none(params: Any) -> Any:
 
 def judge_points(folder: Path, count: int = 100_000) -> str:
     """Two-dimensional samples, by every metric of samples."""
+    import torch
+
     from ebmbench.core.facts import Facts
     from ebmbench.core.registry import load
     from ebmbench.core.sections import Metrics
@@ -59,6 +61,7 @@ def judge_points(folder: Path, count: int = 100_000) -> str:
     from ebmbench.data.two_moons import density
     from ebmbench.metrics.evaluation import Evaluation, Subject
 
+    torch.set_num_threads(1)
     truth = density()
     x, test = (truth.sample(count, stream(0, "load", name)).float() for name in ("samples", "test"))
     facts = Facts.of("two_moons", test.numpy(), test.numpy(), licence="none", hash="none")
@@ -67,24 +70,22 @@ def judge_points(folder: Path, count: int = 100_000) -> str:
     return f"{count} samples: " + ", ".join(f"{name} {value:.1e}" for name, value in found.items())
 
 
-def judge_images(folder: Path, count: int = 100_000) -> str:
-    """Images of 8×8, by FID, KID, IS, precision and recall on the features of a classifier."""
+def judge_images(folder: Path, count: int = 100_000, neighbours: bool = False) -> str:
+    """Images of 8×8, by FID, KID and IS on the features of a classifier; precision and recall take count² distances."""
     import torch
 
     from ebmbench.core.facts import load_facts, read_split
     from ebmbench.core.sections import Metrics
     from ebmbench.metrics.evaluation import Evaluation, Subject
-    from ebmbench.metrics.fidelity import fidelity
+    from ebmbench.metrics.fidelity import calculate, extractor_name, generated, reference
     from ebmbench.stages.features import make_features
     from ebmbench.stages.prepare import prepare
 
     torch.set_num_threads(1)
-    (folder / "ebmbench").symlink_to(ROOT / "ebmbench")
     (folder / "params.yaml").write_text(
         "benchmark: {suite: load, seeds: [0], datasets: [digits], methods: [dsm], metrics: [fid]}\n"
         "datasets: {digits: {source: ebmbench/data/digits.py, train: 1297, test: 500}}\nmethods: {dsm: {}}\n"
     )
-    (folder / "ebmbench").unlink()
     (folder / "ebmbench" / "data").mkdir(parents=True)
     (folder / "ebmbench/data/digits.py").write_bytes((ROOT / "ebmbench/data/digits.py").read_bytes())
     prepare(folder, "digits")
@@ -94,8 +95,15 @@ def judge_images(folder: Path, count: int = 100_000) -> str:
     noise = 0.1 * torch.randn(count, *train.shape[1:], generator=torch.Generator().manual_seed(0))
     x = train[torch.arange(count) % len(train)] + noise
     e = Evaluation(Subject(None, x), test, None, load_facts(data), Metrics(), train, folder / "features" / "digits")
-    found = fidelity(e)
-    return f"{count} images: FID {found.fid:.2f}, precision {found.precision:.2f}, recall {found.recall:.2f}"
+    wanted = {"fid": True, "kid": True, "isc": True, "prc": neighbours, "kid_subset_size": 250}
+    found = calculate(generated(e), reference(e), extractor_name(e), **wanted)
+    said = ["frechet_inception_distance", "precision"] if neighbours else ["frechet_inception_distance"]
+    return f"{count} images: " + ", ".join(f"{name} {found[name]:.2f}" for name in said)
+
+
+def judge_neighbours(folder: Path) -> str:
+    """The same of fewer, with precision and recall."""
+    return judge_images(folder, 20_000, neighbours=True)
 
 
 def report_rows(folder: Path, rows: int = 10_000) -> str:
@@ -140,7 +148,7 @@ def _json(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value), encoding="utf-8")
 
 
-def long_run(folder: Path, budget: int = 40_000_000) -> str:
+def long_run(folder: Path, budget: int = 4_000_000) -> str:
     """A small network trained for long: memory in use at tenths of the budget, in MiB."""
     import torch
 
@@ -175,6 +183,7 @@ CASES: dict[str, Callable[[Path], str]] = {
     "plan 1 000 runs of one cell": plan_runs,
     "judge 100 000 points": judge_points,
     "judge 100 000 images": judge_images,
+    "judge 20 000 images, with neighbours": judge_neighbours,
     "report 10 000 rows": report_rows,
     "train for long": long_run,
 }

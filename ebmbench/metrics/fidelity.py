@@ -103,7 +103,8 @@ def calculate(images: Tensor, real: Tensor, extractor: str, **wanted: bool | int
             isc_splits=IS_SPLITS,
             kid_subsets=KID_SUBSETS,
             prc_neighborhood=NEIGHBOURS,
-            prc_batch_size=_rows_at_once(max(len(images), len(real))),
+            # Rows of a matrix of distances that fit 80 MB; the default's would fill 8 GB for 100 000 images.
+            prc_batch_size=max(10, min(1000, 10_000_000 // max(len(images), len(real)))),
             rng_seed=SEED,
             cache=False,
             save_cpu_ram=True,
@@ -111,11 +112,6 @@ def calculate(images: Tensor, real: Tensor, extractor: str, **wanted: bool | int
             **wanted,
         )
     return found
-
-
-def _rows_at_once(columns: int) -> int:
-    """Rows of a matrix of distances that fit 80 MB; torch-fidelity's default would fill 8 GB for 100 000 images."""
-    return max(10, min(1000, 10_000_000 // columns))
 
 
 @contextmanager

@@ -26,7 +26,8 @@ def compute(e: Evaluation) -> Value:
     if count < 2:
         raise Unavailable(f"needs 2 blocks of {block}, has {len(x)} samples and {len(y)} test events")
     pairs = zip(x[: count * block].split(block), y[: count * block].split(block), strict=True)
-    values = torch.stack([mmd_squared(a, b, e.facts.scale) for a, b in pairs])
+    # As plain numbers: a tensor kept of each block would lie between the large ones, whose memory is then not reused.
+    values = torch.tensor([mmd_squared(a, b, e.facts.scale).item() for a, b in pairs], dtype=x.dtype)
     error = float(values.std()) / math.sqrt(count)
     return Value(
         float(values.mean()), error, count * block, f"{count} blocks of {block}, kernel widths {WIDTHS} deviations"
