@@ -16,7 +16,7 @@ from ebmbench.core.facts import UNVERIFIED, from_levels, to_levels
 from ebmbench.core.registry import describe, load
 from ebmbench.core.streams import stream
 from ebmbench.features import reference
-from ebmbench.metrics import fidelity
+from ebmbench.metrics import class_entropy, fidelity
 from ebmbench.metrics.evaluation import Evaluation, Subject, Unavailable, Value
 from tests.conftest import gaussian_facts
 from tests.features.project import digits, evaluation
@@ -110,7 +110,7 @@ def test_class_entropy_is_one_for_equal_classes_and_zero_for_one() -> None:
     classes = reference.load(digits() / "features/digits").classify(e.test)
     equal = torch.cat([e.test[classes == k][:30] for k in range(10)])
     assert value("class_entropy", evaluation(equal)).value == pytest.approx(1)
-    assert fidelity.histogram(evaluation(equal)).tolist() == [30] * 10
+    assert class_entropy.histogram(evaluation(equal)).tolist() == [30] * 10
     assert value("class_entropy", evaluation(e.test[classes == 3][:20])).value == 0
     halves = torch.cat([e.test[classes == k][:20] for k in (0, 1)])
     assert value("class_entropy", evaluation(halves)).value == pytest.approx(math.log(2) / math.log(10))
