@@ -1,6 +1,6 @@
 """What orchestration costs: the wall time of a suite under `dvc repro` and under the flow, and the overhead per stage.
 
-    python benchmarks/orchestration.py --suite tiny --rounds 3 --output orchestration.md
+    python -m benchmarks.orchestration --suite tiny --rounds 3 --output orchestration.md
 
 Every measurement is a whole run in a fresh clone of the current commit: no data, no cache, no Prefect server. The modes
 take turns, so that a machine that grows slow or warm does so for all of them. Dask's scheduler and workers, each in a
@@ -31,7 +31,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from workers import connected
+from benchmarks.workers import connected
 
 ROOT = Path(__file__).parents[1]
 LOOK_SECONDS = 0.05
@@ -172,13 +172,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--suite", choices=["tiny", "smoke", "quick"], default="tiny")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--mode", action="append", choices=[*MODES], help="only this one; may be given again")
     parser.add_argument("--output", type=Path, help="write the table here too")
     options = parser.parse_args()
-    found: dict[str, list[Measured]] = {name: [] for name in MODES}
+    found: dict[str, list[Measured]] = {name: [] for name in options.mode or MODES}
     for number in range(options.rounds):
-        for name, mode in MODES.items():
+        for name in found:
             with tempfile.TemporaryDirectory(prefix="orchestration-", ignore_cleanup_errors=True) as folder:
-                found[name].append(measure(mode, options.suite, *fresh_clone(Path(folder).resolve(), options.suite)))
+                found[name].append(
+                    measure(MODES[name], options.suite, *fresh_clone(Path(folder).resolve(), options.suite))
+                )
             print(f"round {number + 1}, {name}: {found[name][-1].wall:.1f} s", file=sys.stderr, flush=True)
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
     title = f"Suite `{options.suite}` at {commit.stdout.strip()}, {options.rounds} rounds, {os.cpu_count()} cores."

@@ -50,7 +50,7 @@ def test_a_dry_run_tells_the_size_of_each_kind_and_removes_nothing(
         ["would", "free", "2.0", "MiB", "logs"],
         ["kept", "4.0", "MiB", "half-finished", "runs"],
         ["kept", "5.0", "MiB", "downloads"],
-        ["kept", "7.0", "MiB", "clones", "of", "schedules"],
+        ["kept", "7.0", "MiB", "clones", "of", "schedules", "and", "workers"],
         ["would", "free", "7.0", "MiB", "(--all", "frees", "the", "rest)"],
     ]
 
