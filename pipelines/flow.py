@@ -16,13 +16,14 @@ from prefect.client.schemas.objects import State
 from prefect.exceptions import TerminationSignal
 from prefect.states import Cancelled, Completed, Failed
 
+from ebmbench.core.errors import in_words
 from pipelines.artifacts import REFRESH_SECONDS, Artifacts
 from pipelines.cancel import heeding_cancellation, is_cancelled
 from pipelines.comparison import attach
 from pipelines.conclusion import conclude
 from pipelines.crew import Crew, crew
 from pipelines.lock import only_flow
-from pipelines.outcome import STOPPED, Outcome, Result, Unfinished, write_result
+from pipelines.outcome import FAILED, STOPPED, Outcome, Result, Unfinished, write_result
 from pipelines.plan import Plan, Stage, read_plan
 from pipelines.planned import planned
 from pipelines.progress import progress
@@ -96,13 +97,21 @@ def _as_task(hands: Crew) -> RunStage:
 
         @task(name=name.partition("@")[0], task_run_name=name, cache_policy=NO_CACHE, persist_result=False)
         def run() -> State[Any]:
-            outcomes.append(hands.run(name, stop))
+            outcomes.append(_run(hands, name, stop))
             return _stage_state(outcomes[0])
 
         run(return_state=True)
         return outcomes[0]
 
     return run_stage
+
+
+def _run(hands: Crew, name: str, stop: Event) -> Outcome:
+    """Whatever goes wrong around a stage is its failure, with the reason."""
+    try:
+        return hands.run(name, stop)
+    except Exception as error:
+        return Outcome(FAILED, cause=in_words(error))
 
 
 def _stage_state(outcome: Outcome) -> State[Any]:

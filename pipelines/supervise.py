@@ -86,15 +86,15 @@ def reproduce(
     start = time.monotonic()
     command = [*DVC, "--wait-for-lock", "repro", *options, stage]
     with pulse_of(root, stage) as pulse:
-        kind = _attempts(command, root / log, root, stop, {**variables, VARIABLE: str(pulse)})
+        kind = attempts(command, root / log, root, stop, {**variables, VARIABLE: str(pulse)})
     if kind == RAN:
         kind = what_happened(stage, (root / log).read_text(encoding="utf-8", errors="replace"))
     cause = complaint((root / log).read_text(encoding="utf-8", errors="replace")) if kind == FAILED else None
     return Outcome(kind, seconds=round(time.monotonic() - start, 3), log=log.as_posix(), cause=cause)
 
 
-def _attempts(command: list[str], log: Path, root: Path, stop: Event, variables: Mapping[str, str]) -> str:
-    """How the command ended; what remains of lock errors is tried again."""
+def attempts(command: list[str], log: Path, root: Path, stop: Event, variables: Mapping[str, str]) -> str:
+    """How a `dvc` command ended: ran, failed or stopped; what remains of lock errors is tried again."""
     give_up = time.monotonic() + RETRY_SECONDS
     read = 0
     while not stop.is_set():

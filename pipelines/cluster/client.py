@@ -5,9 +5,10 @@ worker is lost, Dask gives its errand to another; what the lost one had pushed i
 again. The report is made here, when all that workers made has arrived.
 """
 
+import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -15,9 +16,11 @@ from typing import Any
 from uuid import uuid4
 
 from ebmbench.core.errors import UserError
+from ebmbench.core.files import write_text
 from pipelines.cluster import NEEDS_EXTRA
-from pipelines.cluster.errand import Delivery, Errand, fulfil
+from pipelines.cluster.errand import Delivery, Errand, fulfil, reason_of
 from pipelines.cluster.gather import LOG, Gathering
+from pipelines.cluster.lockfile import outputs_of
 from pipelines.cluster.remote import require_remote
 from pipelines.cluster.state import errand_of
 from pipelines.outcome import FAILED, STOPPED, Outcome
@@ -35,6 +38,7 @@ class Cluster:
 
     def __init__(self, root: Path, plan: Plan, client: Any, errand: Errand) -> None:
         self.root, self.client, self.errand = root, client, errand
+        self.address = client.scheduler.address  # which a lost connection forgets
         self.gpus = {stage.name: stage.gpus for stage in plan.todo if stage.gpus}
         self.gathering = Gathering(root)
         self.said: set[str] = set()
@@ -42,22 +46,22 @@ class Cluster:
     @property
     def told(self) -> str:
         """For the first line of a run."""
-        return f"on the workers of {self.client.scheduler.address}"
+        return f"on the workers of {self.address}"
 
     def room(self) -> Room:
         """What the workers of this moment have."""
         try:
             workers = self.client.scheduler_info()["workers"].values()
-        except (OSError, RuntimeError, AttributeError, TimeoutError):  # Dask has no one error for a lost connection
+        except (OSError, RuntimeError, AttributeError, LookupError):  # Dask has no one error for a lost connection
             self._tell("the scheduler does not answer")
             return Room(sys.maxsize, sys.maxsize)  # all that is left fails at once, and says why
         jobs = sum(worker["nthreads"] for worker in workers)
         gpus = sum(int(worker["resources"].get("gpu", 0)) for worker in workers)
         if not jobs:
-            self._tell(f"no workers at {self.client.scheduler.address} yet: `ebmbench worker ADDRESS` starts some")
+            self._tell(f"no workers at {self.address} yet: `ebmbench worker ADDRESS` starts some")
         elif self.gpus and not gpus:
             self._tell(f"no worker has a GPU yet, and {', '.join(sorted(self.gpus)[:3])} … ask for one")
-        return Room(jobs, gpus)
+        return Room(max(1, jobs), gpus)  # the report is made here, whoever is there
 
     def run(self, stage: str, stop: Event) -> Outcome:
         """Send one stage out and wait for it; the report is made here."""
@@ -70,24 +74,39 @@ class Cluster:
         while not future.done():
             if stop.wait(_LOOK_SECONDS):
                 self.gathering.stop.set()
-                future.cancel()
+                with suppress(Exception):  # if the scheduler is gone there is nothing to cancel
+                    future.cancel()
                 return Outcome(STOPPED)
-        return self._received(stage, future)
+        outcome = self._received(stage, future)
+        if outcome.kind == FAILED:
+            self._clear(stage)
+        return outcome
 
     def _received(self, stage: str, future: Any) -> Outcome:
         if future.status != "finished":
             lost = future.exception() if future.status == "error" else "the scheduler is gone"
             return Outcome(FAILED, cause=f"no worker could finish it: {lost}")
         delivery: Delivery = future.result()
-        log = log_of(stage)
+        log, reason = log_of(stage), self.root / reason_of(stage)
         (self.root / log).parent.mkdir(parents=True, exist_ok=True)
         (self.root / log).write_text(f"worker: {delivery.worker}\n{delivery.log}", encoding="utf-8")
+        reason.unlink(missing_ok=True)
         if delivery.outcome.good:
-            self.gathering.add(stage)
+            self.gathering.add(stage, delivery.entry)
+        elif delivery.reason:
+            write_text(reason, delivery.reason)
         return replace(delivery.outcome, log=log.as_posix())
 
+    def _clear(self, stage: str) -> None:
+        """What failed elsewhere has no outputs here either: the report would show old ones as if they were new."""
+        for name in outputs_of(self.root / "dvc.lock", stage):
+            path = self.root / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
     def _report(self, stop: Event) -> Outcome:
-        missed = self.gathering.finish()
+        missed = self.gathering.arrived(stop)
+        if stop.is_set():
+            return Outcome(STOPPED)
         if missed:
             return Outcome(FAILED, log=LOG.as_posix(), cause=f"not received from the remote: {', '.join(missed)}")
         return reproduce(self.root, REPORT, stop)
@@ -113,7 +132,7 @@ def cluster(root: Path, plan: Plan, scheduler: str) -> Iterator[Cluster]:
         try:
             yield running
         finally:
-            running.gathering.finish()
+            running.gathering.close()
 
 
 def _task_runner(scheduler: str) -> Any:

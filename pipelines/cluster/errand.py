@@ -6,13 +6,14 @@ outputs already; `dvc push --run-cache STAGE` gives them to everybody else.
 """
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event, Thread
 
 from ebmbench.core.errors import UserError
+from pipelines.cluster.lockfile import entry_of
 from pipelines.cluster.slot import Slot
 from pipelines.dvc_cli import DVC
 from pipelines.outcome import FAILED, STOPPED, Outcome
@@ -33,11 +34,13 @@ class Errand:
 
 @dataclass(frozen=True)
 class Delivery:
-    """How the stage ended, where, and its log."""
+    """How the stage ended, where, its log; its lines of `dvc.lock`, or why it failed, as the report reads it."""
 
     outcome: Outcome
     worker: str
     log: str
+    entry: str = ""
+    reason: str | None = None
 
 
 def fulfil(errand: Errand) -> Delivery:
@@ -46,20 +49,31 @@ def fulfil(errand: Errand) -> Delivery:
     name = f"{socket.gethostname()}:{slot.root.name}"
     with _stop_when_unwanted() as stop:
         try:
-            slot.adopt(errand.commit, errand.params)
-            outcome = _make(slot.root, errand.stage, stop)
+            variables = slot.adopt(errand.commit, errand.params)
+            outcome = _make(slot.root, errand.stage, stop, variables)
         except UserError as error:
             return Delivery(Outcome(FAILED, cause=f"worker {name}: {error}"), name, f"error: {error}\n")
-    return Delivery(outcome, name, _text(slot.root / log_of(errand.stage)))
+    log, reason = slot.root / log_of(errand.stage), slot.root / reason_of(errand.stage)
+    entry = entry_of(slot.root / "dvc.lock", errand.stage)
+    return Delivery(outcome, name, _text(log), entry, _text(reason) if reason.exists() else None)
 
 
-def _make(root: Path, stage: str, stop: Event) -> Outcome:
-    outcome = reproduce(root, stage, stop, options=("--pull",))
+def reason_of(stage: str) -> Path:
+    """Where a stage that crashes leaves its reason for the report (`ebmbench/stages/shell.py`)."""
+    return Path("work", "failures", f"{stage.replace('@', '_').replace('/', '_')}.json")
+
+
+def _make(root: Path, stage: str, stop: Event, variables: Mapping[str, str]) -> Outcome:
+    outcome = reproduce(root, stage, stop, ("--pull",), variables)
     if not outcome.good:
         return outcome
     log = root / log_of(stage)
-    # Also of what the slot had already: whoever made it may have been killed before it was pushed.
-    code = run([*DVC, "--wait-for-lock", "push", "--run-cache", stage], log, root, stop)
+    # Also of what the slot had already: whoever made it may have been killed before it was pushed. Outputs go first, so
+    # that nobody finds an entry of the run-cache without them.
+    for words in (["push", stage], ["push", "--run-cache", stage]):
+        code = run([*DVC, "--wait-for-lock", *words], log, root, stop, variables)
+        if code != 0:
+            break
     if code == 0:
         return outcome
     if code is None:

@@ -15,8 +15,10 @@ from pipelines.clone import check_out, claim
 from pipelines.cluster.remote import share_remote
 from pipelines.git import git, says
 from pipelines.inside import variables
+from pipelines.workspace import read_mapping
 
 PLACE = Path("work/workers")
+_SETTLED = ".git/ebmbench-slot"  # the commit whose own lock has been taken away
 _ROOT, _SOURCE = "EBMBENCH_SLOT", "EBMBENCH_SOURCE"
 
 
@@ -36,16 +38,27 @@ class Slot:
         """By which the worker's process finds it."""
         return {_ROOT: str(self.root), _SOURCE: str(self.source)}
 
-    def adopt(self, commit: str, params: str) -> None:
-        """Bring the clone to a commit with these parameters."""
+    def adopt(self, commit: str, params: str) -> dict[str, str]:
+        """Bring the clone to a commit with these parameters; the variables for what runs there."""
         claim(self.root)
         self._obtain(commit)
         if not check_out(self.root, self.source, commit):
             (self.root / "dvc.lock").unlink(missing_ok=True)
+            (self.root / _SETTLED).write_text(commit, encoding="utf-8")
+        elif not self._settled(commit):  # killed between the two, or by a power cut
+            (self.root / "dvc.lock").unlink(missing_ok=True)
+            (self.root / ".dvc" / "tmp" / "rwlock").unlink(missing_ok=True)
+            (self.root / _SETTLED).write_text(commit, encoding="utf-8")
         if (self.root / "params.yaml").read_text(encoding="utf-8") != params:
             write_text(self.root / "params.yaml", params)
         share_remote(self.source, self.root)
-        os.environ.update(variables(self.root, self.source))  # the one errand at a time of this process
+        return variables(self.root, self.source)
+
+    def _settled(self, commit: str) -> bool:
+        """Whether the clone's lock tells of the clone's own results, and is whole."""
+        mark, lock = self.root / _SETTLED, self.root / "dvc.lock"
+        known = mark.exists() and mark.read_text(encoding="utf-8") == commit
+        return known and (not lock.exists() or isinstance(read_mapping(lock).get("stages"), dict))
 
     def _obtain(self, commit: str) -> None:
         """What the machine's own repository does not have yet is looked for where that came from."""

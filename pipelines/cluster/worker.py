@@ -50,7 +50,7 @@ def serve(root: Path, scheduler: str, jobs: int | None) -> int:
 def _slots(root: Path, jobs: int, gpus: list[str], owner: ExitStack) -> Iterator[tuple[Slot, str | None]]:
     """The first slots that no other `ebmbench worker` holds; as many of them as there are GPUs get one."""
     number = 0
-    for gpu in [*gpus, *[None] * max(0, jobs - len(gpus))]:
+    for gpu in [*gpus[:jobs], *[None] * max(0, jobs - len(gpus))]:
         number += 1
         while not _held(root / PLACE / f"worker-{number}.lock", owner):
             number += 1

@@ -12,7 +12,8 @@ from pipelines.inside import make_ready, variables
 from pipelines.keeping import commit_results, keep_report
 from pipelines.lock import only_flow
 from pipelines.order import Order
-from pipelines.outcome import EXIT_FAILED, EXIT_STOPPED, FAILED, RAN, RESTORED, SKIPPED, Outcome, Result
+from pipelines.outcome import EXIT_FAILED, FAILED, RAN, RESTORED, SKIPPED, Outcome, Result
+from pipelines.stopping import EXIT_STOPPED
 from tests.pipelines.test_clone import run_git, save, source
 
 __all__ = ["source"]
