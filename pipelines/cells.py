@@ -4,6 +4,7 @@ DVC names a cell's stages `train@<dataset>-<method>`. A name of either kind may 
 the `@` is looked up among the suite's cells and never taken apart.
 """
 
+import re
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -12,12 +13,22 @@ from ebmbench.core.errors import UserError, nearest
 from pipelines.workspace import REPORT, at, read_mapping
 
 Graph = dict[str, list[str]]
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 def cells_of(root: Path) -> dict[str, str]:
     """`dataset/method` by what DVC writes after the `@`."""
     datasets, methods = _names(root)
     return {f"{dataset}-{method}": f"{dataset}/{method}" for dataset in datasets for method in methods}
+
+
+def require_words(root: Path) -> None:
+    """DVC puts these names into commands that a shell reads; the parameters' own schema may not have been asked yet."""
+    datasets, methods = _names(root)
+    declared = at(read_mapping(root / "params.yaml"), "datasets") or {}
+    for name in [*datasets, *methods, *declared]:
+        if not _WORD.fullmatch(str(name)):
+            raise UserError(f"params.yaml: found the name {name!r}, allowed: letters, digits and underscores")
 
 
 def narrow(root: Path, graph: Graph, only: Iterable[str]) -> Graph:

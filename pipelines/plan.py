@@ -12,7 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from ebmbench.core.errors import UserError
-from pipelines.cells import narrow
+from pipelines.cells import narrow, require_words
 from pipelines.dvc_cli import ask
 from pipelines.reasons import explain
 from pipelines.room import gpus_by_stage
@@ -51,6 +51,7 @@ class Plan:
 
 def read_plan(root: Path, only: Sequence[str] = ()) -> Plan:
     """Ask DVC what depends on what and what changed."""
+    require_words(root)
     upstreams = parse_dot(ask(root, "dag", "--dot"))
     if only:
         upstreams = narrow(root, upstreams, only)

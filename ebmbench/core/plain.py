@@ -21,7 +21,7 @@ def plain(text: str) -> Any:
         _bounded(text)
         value = YAML(typ="safe").load(text)
         _narrow(value, ())
-    except YAMLError as error:
+    except (YAMLError, KeyError, TypeError, AttributeError) as error:  # the last three: a tag with a value unlike it
         raise ValueError(" ".join(str(error).split())[:300]) from error
     return value
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ebmbench.core.errors import UserError
+from ebmbench.core.errors import UserError, one_line
 from ebmbench.core.files import replacing
 from ebmbench.core.schema import read_yaml
 from ebmbench.report import formats
@@ -107,7 +107,7 @@ def _checked(rows: Sequence[Row]) -> pd.DataFrame:
 def _column(name: str, texts: list[str]) -> pd.Series:
     # Python's own float() gives back the very number that was written; pandas' fast parser may not.
     if name not in (*INTEGERS, *NUMBERS):
-        return pd.Series(texts, dtype="str")
+        return pd.Series([one_line(text) for text in texts], dtype="str")  # a file's bytes may reach a terminal
     numbers = [_number(name, text) for text in texts]
     if name in NUMBERS:
         return pd.Series(numbers, dtype="float64")

@@ -26,8 +26,8 @@ ABOUT = {
     "short-run-only": "long runs collapse: their main metric is more than {collapse} times that of short runs",
     "miscalibrated": "no grid holds the energy's mass, or energy and samples do not belong together (the bracket of "
     "log Z is crossed)",
-    "diverged": "training met a value that is not finite or beyond its limits, or found the trivial solution E = c, "
-    "and stopped",
+    "diverged": "training met a value that is not finite or beyond its limits, found the trivial solution E = c, or "
+    "its chains left the model, and it stopped",
     "skipped": "the method does not apply",
     "failed": "the cell has no valid numbers",
     "stale": "the cell's numbers are of older models",

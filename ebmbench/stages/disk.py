@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ebmbench.core.errors import UserError
+from ebmbench.core.store import SIZES
 
 FINISHED, LEFTOVERS, LOGS, OTHER = "finished results", "leftovers of killed attempts", "logs", "other"
 HALF_FINISHED, DOWNLOADS, CLONES = "half-finished runs", "downloads", "clones of schedules and workers"
@@ -68,7 +69,9 @@ def _results(workshop: Path) -> Iterator[tuple[str, Path]]:
     """A finished job has its result; what else lies there is of no use to it, and all there is to an unfinished one."""
     done = (workshop / "done").is_dir()
     for path in sorted(workshop.iterdir()):
-        if path.name == "done":
+        if path.name == "done" or (done and path.name == SIZES):
             yield FINISHED, path
+        elif path.name == SIZES:
+            yield LEFTOVERS, path
         else:
             yield LEFTOVERS if done or _LEFTOVER.fullmatch(path.name) else HALF_FINISHED, path

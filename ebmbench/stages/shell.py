@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ebmbench.core.console import DEBUG, forgiving
-from ebmbench.core.errors import UserError, in_words
+from ebmbench.core.errors import UserError, in_words, one_line
 from ebmbench.core.files import write_json, write_text
 from ebmbench.core.params import FILE, load_params
 from ebmbench.core.schema import known
@@ -76,7 +76,8 @@ def _traceback(root: Path, stage: str, error: Exception) -> str:
         return ""
     path = _failure(root, stage, ".log")
     with contextlib.suppress(OSError):
-        write_text(path, "".join(traceback.format_exception(error)))
+        text = "".join(traceback.format_exception(error))
+        write_text(path, text.encode("utf-8", "backslashreplace").decode("utf-8"))
         return f" (traceback: {path.relative_to(root).as_posix()})"
     return ""
 
@@ -113,7 +114,7 @@ def _failures(root: Path, stage: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())[:500]
+        reason = one_line(" ".join(f"{type(error).__name__}: {error}".split()))[:500]
         with contextlib.suppress(OSError):  # a full disk must not hide what went wrong before
             write_json(_failure(root, stage, ".json"), {"stage": stage, "reason": reason})
         raise

@@ -8,6 +8,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from ebmbench.core import checkpoint
+from ebmbench.core.errors import UserError
 from ebmbench.core.files import read_json, write_json
 from ebmbench.core.params import FILE, Params
 from ebmbench.core.store import Store
@@ -64,6 +66,8 @@ def _adopt(store: Store, cell: Cell, label: str, digest: str) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "run"
         shutil.copytree(cell.folder / "train" / label, folder)
+        if not all(_readable(file) for file in folder.glob("*.safetensors")):
+            return
         write_json(folder / "cost.json", read_json(costs)[label])
         with (
             history.open(newline="", encoding="utf-8") as source,
@@ -72,3 +76,12 @@ def _adopt(store: Store, cell: Cell, label: str, digest: str) -> None:
             lines = csv.reader(source)
             csv.writer(target, lineterminator="\n").writerows(line for line in lines if line[0] in ("label", label))
         store.adopt(digest, folder)
+
+
+def _readable(model: Path) -> bool:
+    """A result that was cut short must not be found again as a whole one."""
+    try:
+        checkpoint.load(model)
+    except UserError:
+        return False
+    return True

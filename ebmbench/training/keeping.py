@@ -9,14 +9,16 @@ A checkpoint is gone on with only if it is whole and so is the healthy state tha
 older one is tried, and at last the start. Whichever it is, the same steps follow.
 """
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from ebmbench.core import checkpoint
-from ebmbench.core.errors import UserError
+from ebmbench.core.errors import UserError, in_words
 from ebmbench.core.files import sweep_parts
 from ebmbench.training.clock import Clock
 from ebmbench.training.job import Job
@@ -41,8 +43,10 @@ class Keeper:
         for path in self._newest_first():
             try:
                 return self._from(path)
-            except MISFITS:
-                continue
+            except torch.OutOfMemoryError:  # says nothing of the file
+                raise
+            except MISFITS as error:
+                print(f"warning: {path}: passed over: {in_words(error)}", file=sys.stderr)
         return Trainer(self.job, self.data), Clock()
 
     def save(self, trainer: Trainer, clock: Clock) -> None:

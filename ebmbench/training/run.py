@@ -116,7 +116,9 @@ def _advance(trainer: Trainer, keeper: Keeper, save_every: float, clock: Clock) 
             pulse.tell(trainer.progress, trainer.step)
             if any(before < share <= trainer.progress for share in trainer.job.training.snapshots):
                 _keep(trainer, keeper.workshop, clock)
-            if math.floor(before * SHARES) < math.floor(trainer.progress * SHARES) and trainer.progress < 1:
+            crossed = math.floor(before * SHARES) < math.floor(trainer.progress * SHARES)
+            # While something is amiss that may yet turn out a divergence, this is no state to go back to.
+            if crossed and trainer.progress < 1 and not trainer.watch.since:
                 keeper.mark(trainer, clock)
             if time.perf_counter() - saved >= save_every:
                 keeper.save(trainer, clock)

@@ -64,7 +64,7 @@ def params_damaged(project: Project, dice: random.Random) -> str | None:
     at = dice.randrange(len(PARAMS))
     tail = "" if dice.random() < 0.3 else PARAMS[at + 1 :]
     body = (PARAMS[:at] + dice.choice("[]{}:&*!\t\x00é9") + tail).encode()
-    return _with(project, "params.yaml", body, lambda: project.ebmbench("train", "mine", "dsm").complaint(0, 1, 2))
+    return _with(project, "params.yaml", body, lambda: project.ebmbench("run", "--dry-run").complaint(0, 2))
 
 
 def params_hostile(project: Project, dice: random.Random) -> str | None:

@@ -31,6 +31,7 @@ class Machines:
     folder: Path
     api: str
     scheduler: str = ""
+    stop_scheduler: Callable[[], None] = print
     owner: ExitStack = field(default_factory=ExitStack)
 
     def worker(self, name: str, jobs: int = 1, **variables: str) -> Popen:
@@ -125,7 +126,8 @@ def machines(workspace: Path, tmp_path: Path, api: str) -> Iterator[Machines]:
         found = Machines(workspace, tmp_path, api, owner=owner)
         log = tmp_path / "scheduler.log"
         command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
-        owner.enter_context(_running([*command, "--no-dashboard"], tmp_path, log, {}))
+        scheduler = owner.enter_context(_running([*command, "--no-dashboard"], tmp_path, log, {}))
+        found.stop_scheduler = scheduler.kill
         _until(lambda: "Scheduler at:" in log.read_text(), 60, "the scheduler listens")
         address = re.search(r"Scheduler at:\s+(\S+)", log.read_text())
         assert address

@@ -69,6 +69,39 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(
 
 
 @slow
+def test_a_cell_that_fails_on_a_worker_leaves_no_old_numbers_behind(
+    machines: Machines, before: Callable[[Path, str, str], None]
+) -> None:
+    machines.worker("one")
+    assert machines.run().returncode == 0
+    before(machines.main, "rings-dsm", "echo 'error: broken on purpose' >&2; exit 3")
+    (machines.main / "code/dsm.py").write_text("# newer\n")
+    commit(machines.main)
+    ended = machines.run()
+    assert ended.returncode == 1
+    assert "failed: train@rings-dsm: broken on purpose (log: work/flow/logs/train@rings-dsm.log)" in ended.stdout
+    assert not (machines.main / "runs/tiny/rings/dsm/train").exists()
+    assert (machines.main / "runs/tiny/two_moons/dsm/train").exists()
+
+
+@slow
+def test_a_lost_scheduler_ends_the_run_in_words(
+    machines: Machines, before: Callable[[Path, str, str], None], wait_until: Callable[..., None]
+) -> None:
+    before(machines.main, "rings-dsm", "touch begun; sleep 1234")
+    commit(machines.main)
+    machines.worker("one")
+    flow = machines.start()
+    wait_until(lambda: list(machines.folder.glob("one/work/workers/1/begun")), 120, "the worker trains")
+    machines.stop_scheduler()
+    assert flow.wait(timeout=180) == 1
+    told = (machines.folder / "flow.log").read_text()
+    assert "no worker could finish it" in told
+    assert "Traceback" not in told
+    wait_until(lambda: not sleeping(), 90, "the stage is gone with its worker")
+
+
+@slow
 def test_a_stopped_flow_stops_its_stages_on_the_workers_and_the_next_one_goes_on(
     machines: Machines,
     before: Callable[[Path, str, str], None],

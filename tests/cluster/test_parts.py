@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from ebmbench.core.errors import UserError
-from pipelines.cluster.gather import forget
+from pipelines.cluster.gather import LOG, Gathering
+from pipelines.cluster.lockfile import entry_of, outputs_of, put
 from pipelines.cluster.remote import default_remote, require_remote, share_remote
 from pipelines.cluster.slot import Slot
 from pipelines.cluster.state import errand_of
@@ -29,23 +31,51 @@ stages:
 """
 
 
-def test_forgetting_a_stage_takes_its_whole_entry_and_no_other(tmp_path: Path) -> None:
+def test_an_entry_is_all_lines_of_its_stage_and_no_others(tmp_path: Path) -> None:
     lock = tmp_path / "dvc.lock"
     lock.write_text(LOCK)
-    forget(lock, ["train@rings-dsm", "never@there"])
+    assert entry_of(lock, "train@rings-dsm2") == '  train@rings-dsm2:\n    cmd: "true"\n'
+    assert entry_of(lock, "never@there") == ""
+    assert outputs_of(lock, "prepare@rings") == ["data/rings"]
+    assert outputs_of(lock, "train@rings-dsm") == []
+
+
+def test_an_entry_takes_the_place_of_the_one_that_was_there(tmp_path: Path) -> None:
+    lock = tmp_path / "dvc.lock"
+    lock.write_text(LOCK)
+    new = "  train@rings-dsm:\n    cmd: other\n"
+    put(lock, {"train@rings-dsm": new})
     head, rest = LOCK.split("  train@rings-dsm:\n")
-    assert lock.read_text() == head + rest[rest.index("  train@rings-dsm2") :]
+    assert lock.read_text() == head + rest[rest.index("  train@rings-dsm2") :] + new
 
 
-def test_forgetting_where_there_is_no_lock_makes_none(tmp_path: Path) -> None:
-    forget(tmp_path / "dvc.lock", ["train@rings-dsm"])
-    assert not (tmp_path / "dvc.lock").exists()
+def test_a_lock_is_made_where_there_is_none_and_never_left_without_stages(tmp_path: Path) -> None:
+    lock = tmp_path / "dvc.lock"
+    put(lock, {"a": "  a:\n    cmd: b\n"})
+    assert lock.read_text() == "schema: '2.0'\nstages:\n  a:\n    cmd: b\n"
+    put(lock, {"a": ""})
+    assert not lock.exists()
 
 
-def test_a_real_lock_without_some_entries_is_one_that_dvc_reads(done: Path, dvc: Callable[..., str]) -> None:
-    forget(done / "dvc.lock", ["train@rings-dsm"])
-    assert set(dvc(done, "status", "--json").split('"')) >= {"train@rings-dsm"}
-    assert "train@two_moons-dsm" not in dvc(done, "status", "--json")
+def test_dvc_takes_an_entry_that_was_put_for_its_own(done: Path, dvc: Callable[..., str]) -> None:
+    lock = done / "dvc.lock"
+    entry = entry_of(lock, "train@rings-dsm")
+    put(lock, {"train@rings-dsm": ""})
+    assert "train@rings-dsm" in dvc(done, "status", "--json")
+    put(lock, {"train@rings-dsm": entry})
+    assert dvc(done, "status", "--json").strip() == "{}"
+
+
+def test_what_goes_wrong_while_gathering_is_told(done: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(lock: Path, entries: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pipelines.cluster.gather.put", full)
+    gathering = Gathering(done)
+    gathering.add("train@rings-dsm", "")
+    assert gathering.arrived(Event()) == ["train@rings-dsm"]
+    gathering.close()
+    assert "No space left" in (done / LOG).read_text()
 
 
 @pytest.fixture

@@ -93,3 +93,12 @@ def test_a_busy_workspace_is_waited_for_and_then_named(
 def test_half_a_table_of_locks_is_mended(done: Path) -> None:
     (done / ".dvc/tmp/rwlock").write_text('{"write": {')
     assert read_plan(done).todo == ()
+
+
+@pytest.mark.parametrize("place", ["datasets: [two_moons, rings]", "methods: [dsm, nce]"])
+def test_a_name_that_a_shell_would_read_as_a_command_is_refused(workspace: Path, place: str) -> None:
+    params = workspace / "params.yaml"
+    kind = place.partition(":")[0]
+    params.write_text(params.read_text().replace(place, f'{kind}: ["a; touch trapped #"]'))
+    with pytest.raises(UserError, match="found the name 'a; touch trapped #', allowed: letters"):
+        read_plan(workspace)

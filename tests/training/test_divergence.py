@@ -1,5 +1,6 @@
 """A run that diverges is stopped at once, says why, leaves a healthy model, and goes on only if it is told to."""
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -118,6 +119,30 @@ def test_the_trivial_solution_is_found_out(tmp_path: Path) -> None:
     status = read_json(tmp_path / "status.json")
     assert status["status"] == "diverged"
     assert status["reason"].startswith("E = c: no two energies differ by more than 0.")
+
+
+def test_a_run_that_was_long_sick_goes_back_to_before_it_was(tmp_path: Path) -> None:
+    still = {"kind": "langevin", "steps": 1, "step_size": 1e-8}
+    one = with_settings("cd", sampler=still, learning_rate=3e-2, energy_penalty=10.0)
+    again = replace(one, training=one.training.model_copy(update={"on_divergence": "restart", "restarts": 2}))
+    train(again, DATA, tmp_path / "work", tmp_path)
+    status = read_json(tmp_path / "status.json")
+    steps = [fault["step"] for fault in status["faults"]]
+    assert len(steps) == 3
+    assert steps[0] < steps[1] < steps[2]  # each try had its own time to fall ill
+    for kept in (tmp_path / "work").glob("healthy*"):
+        assert checkpoint.load(kept)[1]["watch"]["since"] == {}
+
+
+def test_a_watch_that_is_restored_has_waited_as_long_as_it_had() -> None:
+    values = {"loss": 1.0, "gradient_norm": 1.0, "lowest_energy": 0.0, "highest_energy": 0.1}
+    first = Watch(Divergence(), budget=1000, temperature=1.0, size=2)
+    first.look(values, 0, 0)
+    second = Watch(Divergence(), budget=1000, temperature=1.0, size=2)
+    second.restore(json.loads(json.dumps(first.state())))
+    second.look(values, 1, 99)
+    with pytest.raises(Diverged, match="E = c"):
+        second.look(values, 2, 100)
 
 
 def diverging(patch: pytest.MonkeyPatch, times: int, step: int = 100) -> None:
