@@ -113,9 +113,12 @@ def test_a_slot_follows_the_errand_and_keeps_no_lock_of_the_commit(committed: Pa
     assert (slot.root / "params.yaml").read_text() == "benchmark: {}\n"
     assert not (slot.root / "dvc.lock").exists()
     assert default_remote(slot.root) == ("store", str(tmp_path / "store"))
-    (slot.root / "dvc.lock").write_text("made by a run\n")
+    (slot.root / "dvc.lock").write_text(LOCK)
     slot.adopt(git(committed, "rev-parse", "HEAD"), "benchmark: {suite: other}\n")
-    assert (slot.root / "dvc.lock").read_text() == "made by a run\n"
+    assert (slot.root / "dvc.lock").read_text() == LOCK
+    (slot.root / "dvc.lock").write_text("schema: '2.0'\nsta")  # cut short by a power loss
+    slot.adopt(git(committed, "rev-parse", "HEAD"), "benchmark: {suite: other}\n")
+    assert not (slot.root / "dvc.lock").exists()
     with pytest.raises(UserError, match=r"commit 0000000 is neither in .* nor at its origin"):
         slot.adopt("0" * 40, "")
 
