@@ -1,11 +1,14 @@
 """What a run on many machines is made of, each part alone: real Git and DVC, no Dask, no Prefect."""
 
+import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event
 
 import pytest
 
+from ebmbench.cli.main import parser
 from ebmbench.core.errors import UserError
 from pipelines.cluster.gather import LOG, Gathering
 from pipelines.cluster.lockfile import entry_of, outputs_of, put
@@ -13,6 +16,7 @@ from pipelines.cluster.remote import default_remote, require_remote, share_remot
 from pipelines.cluster.slot import Slot
 from pipelines.cluster.state import errand_of
 from tests.cluster.conftest import IDENTITY, git
+from tests.pipelines.conftest import PROJECT
 
 LOCK = """\
 schema: '2.0'
@@ -143,3 +147,11 @@ def test_passwords_reach_a_slot_by_the_file_that_git_ignores(
     share_remote(committed, tmp_path / "slot")
     assert "access_key_id = key" in (tmp_path / "slot/.dvc/config.local").read_text()
     assert default_remote(tmp_path / "slot") == ("far", "s3://bucket/store")
+
+
+def test_the_commands_of_the_page_on_machines_are_ones_that_there_are() -> None:
+    page = (PROJECT / "docs/machines.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^ebmbench (.+)$", page, re.MULTILINE)
+    assert {command.split()[0] for command in commands} == {"run", "worker"}
+    for command in commands:
+        parser().parse_args(shlex.split(command))
