@@ -38,7 +38,7 @@ class ClosedForm:
         return self._score(x, z, self.stack.descent(z))
 
     def _input(self, x: Tensor) -> Tensor:
-        x = x.detach()
+        x = x.detach().to(self.stack.dtype)
         return x.flatten(1) if self.flat else x.contiguous(memory_format=torch.channels_last)
 
     def _confined(self, z: Tensor, value: Tensor) -> Tensor:

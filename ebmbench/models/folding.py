@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from ebmbench.models.activations import ACTIVATIONS, Name
 from ebmbench.models.spectral import Spectral
@@ -41,7 +41,7 @@ def _convolution(module: nn.Module, size: tuple[int, int]) -> tuple[Layer, tuple
     plain = _plain(module)
     assert isinstance(plain, nn.Conv2d)
     assert plain.bias is not None
-    weight, kernel, stride, padding = module.weight.detach(), plain.kernel_size, plain.stride[0], int(plain.padding[0])
+    weight, kernel, stride, padding = _weight(module), plain.kernel_size, plain.stride[0], int(plain.padding[0])
     if kernel == size and padding == 0:
         return Flattening.of(weight.flatten(1), plain.bias.detach(), (plain.in_channels, *size)), (0, 0, 0)
     given = [(side + 2 * padding - kernel[0]) // stride + 1 for side in size]
@@ -51,3 +51,8 @@ def _convolution(module: nn.Module, size: tuple[int, int]) -> tuple[Layer, tuple
 
 def _plain(module: nn.Module) -> nn.Module:
     return module.layer if isinstance(module, Spectral) else module
+
+
+def _weight(module: nn.Module) -> Tensor:
+    assert isinstance(module.weight, Tensor)
+    return module.weight.detach()

@@ -122,6 +122,7 @@ class Stack:
     def __init__(self, layers: Sequence[Layer], head: Linear, activation: Activation) -> None:
         self.layers, self.head, self.activation = layers, head, activation
         self._start = -head.weight
+        self.dtype = head.weight.dtype
 
     def __call__(self, x: Tensor) -> Tensor:
         """f(x)."""
