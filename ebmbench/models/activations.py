@@ -24,37 +24,53 @@ Name = Literal["silu", "softplus", "leaky_relu"]
 
 @dataclass(frozen=True)
 class Activation:
-    """φ; g·φ′(a) for a gradient g that comes back; and (φ′, φ″, φ‴), all elementwise."""
+    """φ; g·φ′(a) for a gradient g that comes back; and (φ, φ′, φ″) at once, and φ‴; all elementwise."""
 
     value: Callable[[Tensor], Tensor]
     back: Callable[[Tensor, Tensor], Tensor]
-    derivatives: Callable[[Tensor], tuple[Tensor, Tensor, Tensor]]
+    series: Callable[[Tensor], tuple[Tensor, Tensor, Tensor]]
+    third: Callable[[Tensor], Tensor]
 
 
 def _silu(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     g = a.sigmoid()
-    q = g - g.square()
-    tilt = 1 - 2 * g
-    return g + a * q, q * (2 + a * tilt), q * (3 * tilt + a * (1 - 6 * q))
+    q = torch.addcmul(g, g, g, value=-1)
+    h = a * g
+    return h, torch.addcmul(g, a, q), torch.sub(a, h, alpha=2).add_(2).mul_(q)
 
 
 def _softplus(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     g = a.sigmoid()
-    q = g - g.square()
-    return g, q, q * (1 - 2 * g)
+    return softplus(a), g, torch.addcmul(g, g, g, value=-1)
+
+
+def _silu_third(a: Tensor) -> Tensor:
+    g = a.sigmoid()
+    q = torch.addcmul(g, g, g, value=-1)
+    return torch.addcmul(3 - 6 * g, a, 1 - 6 * q).mul_(q)
+
+
+def _softplus_third(a: Tensor) -> Tensor:
+    g = a.sigmoid()
+    return torch.addcmul(g, g, g, value=-1) * (1 - 2 * g)
 
 
 def _leaky_relu(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    zero = torch.zeros_like(a)
-    return torch.where(a > 0, 1.0, SLOPE).to(a.dtype), zero, zero
+    first = torch.full_like(a, SLOPE).masked_fill_(a > 0, 1.0)
+    return a * first, first, torch.zeros_like(a)
 
 
 # Their first derivatives are torch's own kernels: one pass over memory.
 _back = torch.ops.aten
 ACTIVATIONS: dict[Name, Activation] = {
-    "silu": Activation(silu, _back.silu_backward, _silu),
-    "softplus": Activation(softplus, lambda g, a: _back.softplus_backward(g, a, 1, 20), _softplus),
+    "silu": Activation(silu, _back.silu_backward, _silu, _silu_third),
+    "softplus": Activation(
+        softplus, lambda g, a: _back.softplus_backward(g, a, 1, 20), _softplus, _softplus_third
+    ),
     "leaky_relu": Activation(
-        lambda a: leaky_relu(a, SLOPE), lambda g, a: _back.leaky_relu_backward(g, a, SLOPE, False), _leaky_relu
+        lambda a: leaky_relu(a, SLOPE),
+        lambda g, a: _back.leaky_relu_backward(g, a, SLOPE, False),
+        _leaky_relu,
+        torch.zeros_like,
     ),
 }

@@ -23,13 +23,8 @@ def layers_of(
     for module in linears:
         plain = _plain(module)
         assert isinstance(plain, nn.Linear)
-        weight = module.weight.detach()
-        one = (
-            Flattening.of(weight, plain.bias.detach(), shape)
-            if shape[0]
-            else Linear(weight.contiguous(), plain.bias.detach())
-        )
-        layers.append(one)
+        weight, bias = _weight(module), plain.bias.detach()
+        layers.append(Flattening.of(weight, bias, shape) if shape[0] else Linear(weight.contiguous(), bias))
         shape = (0, 0, 0)
     head = layers.pop()
     assert isinstance(head, Linear)

@@ -1,0 +1,102 @@
+"""Score and curvature of a perceptron that stand in the graph of a loss, with their parameter gradients written out.
+
+f(z) = wᵀh_L + b, h_i = φ(a_i), a_i = W_i h_{i−1} + b_i; on the way back g_L = w, u_i = φ′(a_i) ⊙ g_i, g_{i−1} = W_iᵀu_i,
+so g_0 = ∇f, and ∂f/∂W_i = u_i h_{i−1}ᵀ.
+
+Along a curve z + εv + ½ε²y all of these are power series in ε. With ′ for the first order, a′ = W h′, h′ = φ′a′,
+u′ = φ′g′ + φ″g a′, and g_0′ = (∇²f)v: so vᵀ(∇²f)v, the *curvature*, is v·g_0′. A loss whose gradients are y with respect
+to ∇f and c with respect to the curvature has the parameter gradient of y·∇f + c·vᵀ(∇²f)v, which is, c being absorbed, the
+second order of ∂f/∂θ:
+
+    h″ = φ′a″ + φ″ c a′²,   u″ = φ′g″ + φ″(2c g′a′ + g a″) + φ‴ c g a′²,   ∂/∂W = u″hᵀ + 2c u′h′ᵀ + u h″ᵀ,
+
+from h″_0 = y, g″_L = 0; summed over directions where there are several. A gradient with respect to f itself starts g″_L.
+So there is no way back through a way back: autograd, which goes it, takes longer and more memory.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn.functional import linear
+
+from ebmbench.models.activations import Activation
+
+
+class Jet(NamedTuple):
+    """f `(B,)`, ∇f `(B, inputs)` and vᵀ(∇²f)v `(M, B)`, to be differentiated once with respect to the weights."""
+
+    value: Tensor
+    slope: Tensor
+    curvature: Tensor
+
+
+class Kept(NamedTuple):
+    """What one layer keeps for the way back: streams `(B, n)`, those along directions `(M, B, n)`."""
+
+    weight: Tensor
+    a: Tensor
+    h: Tensor  # that came in
+    first: Tensor
+    second: Tensor
+    g: Tensor
+    u: Tensor
+    a1: Tensor
+    h1: Tensor  # that came in
+    g1: Tensor
+    u1: Tensor
+
+
+def jet(layers: Sequence[tuple[Tensor, Tensor]], activation: Activation, z: Tensor, directions: Tensor) -> Jet:
+    """At z `(B, inputs)`, a constant, along directions `(M, B, inputs)`, M = 0 for none; the last layer is the head."""
+    return Jet(*_Jet.apply(activation, z, directions, *(tensor for pair in layers for tensor in pair)))
+
+
+class _Jet(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, activation: Activation, z: Tensor, directions: Tensor, *flat: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        *weights, head = flat[0::2]
+        *biases, head_bias = flat[1::2]
+        up, h, h1 = [], z, directions
+        for weight, bias in zip(weights, biases, strict=True):
+            a, a1 = linear(h, weight, bias), linear(h1, weight)
+            out, first, second = activation.series(a)
+            up.append((weight, a, h, first, second, a1, h1))
+            h, h1 = out, first * a1
+        kept, g, g1 = [], head.expand_as(h), torch.zeros_like(h1)
+        for weight, a, below, first, second, a1, below1 in reversed(up):
+            u, u1 = g * first, torch.addcmul(first * g1, second * g, a1)
+            kept.append(Kept(weight, a, below, first, second, g, u, a1, below1, g1, u1))
+            g, g1 = u @ weight, u1 @ weight
+        ctx.kept, ctx.activation, ctx.last = kept[::-1], activation, (head, h)
+        return linear(h, head, head_bias).squeeze(-1), g, (directions * g1).sum(2)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, by_value: Tensor, by_slope: Tensor, by_curvature: Tensor) -> tuple[Tensor | None, ...]:
+        c, h2, seconds = by_curvature[:, :, None], by_slope, []
+        for k in ctx.kept:
+            a2, squares = linear(h2, k.weight), (c * k.a1.square()).sum(0) if len(c) else None
+            seconds.append((h2, a2, squares))
+            h2 = k.first * a2
+            h2 = h2 if squares is None else h2.addcmul_(k.second, squares)
+        head, h = ctx.last
+        g2 = by_value[:, None] * head
+        grads: list[Tensor | None] = [by_value.sum()[None], (h2.sum(0) + by_value @ h)[None]]
+        for k, (h2, a2, squares) in zip(reversed(ctx.kept), reversed(seconds), strict=True):
+            bend = k.g * a2
+            u2 = k.first * g2
+            if squares is not None:
+                bend += 2 * (c * k.g1 * k.a1).sum(0)
+                u2.addcmul_(ctx.activation.third(k.a) * k.g, squares)
+            u2.addcmul_(k.second, bend)
+            by_weight = torch.addmm(k.u.mT @ h2, u2.mT, k.h)
+            if squares is not None:
+                by_weight += 2 * (c * k.u1).flatten(0, 1).mT @ k.h1.flatten(0, 1)
+            grads += [u2.sum(0), by_weight]
+            g2 = u2 @ k.weight
+        return None, None, None, *reversed(grads)
