@@ -11,7 +11,8 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Generator, Tensor, nn
 from torch.nn.functional import silu
-from torch.nn.utils import skip_init
+
+from ebmbench.core.bare import skip_init
 
 
 class TrunkSettings(BaseModel):
