@@ -9,6 +9,9 @@ integers and the same on every machine; a budget in passes is one that a faster 
 that gives the score as a vector (`.score`) needs one pass for it; a second derivative along a direction goes back
 through both passes of the score and costs two more.
 
+Along a chain weights do not change: `fixed` gives the energy with all that depends on them alone computed once, and the
+score by a closed form where the model has one.
+
 A *noise-conditional* network has `given(sigma)`, the energy (or score) at one noise level per event.
 """
 
@@ -40,8 +43,14 @@ def by_autograd(energy: Energy, x: Tensor, create_graph: bool = False) -> tuple[
     return (value if create_graph else value.detach()), -gradient
 
 
+def fixed(energy: Energy) -> Energy:
+    """The same energy for a chain; one that has its own way (`.fixed`) is asked for it. New weights need a new one."""
+    own: Any = getattr(energy, "fixed", None)
+    return own() if own is not None else energy
+
+
 def score(energy: Energy, x: Tensor, create_graph: bool = False) -> Tensor:
-    """s(x), shape `(B, *event)`; a network that is itself a score (`.score`) is asked for it."""
+    """s(x), shape `(B, *event)`; who gives it without the energy (`.score`) is asked for it."""
     own: Any = getattr(energy, "score", None)
     return own(x, create_graph) if own is not None else energy_and_score(energy, x, create_graph)[1]
 
@@ -118,12 +127,17 @@ class Meter:
         self._see(value)
         return value, s
 
+    def fixed(self) -> "Meter":
+        """The network for a chain; its cost is counted here."""
+        return Meter(fixed(self.network), self.counts, self._graph, self.seen)
+
     def score(self, x: Tensor, create_graph: bool = False) -> Tensor:
-        """s(x), counted: one pass if the network is itself a score, else two."""
-        if not hasattr(self.network, "score"):
+        """s(x), counted: one pass if the network is itself a score, else two; who watches sees the energies too."""
+        has_energy = callable(self.network)
+        if has_energy and (self.seen is not None or not hasattr(self.network, "score")):
             return self.energy_and_score(x, create_graph)[1]
         self.counts.input_gradients += len(x)
-        self._count(len(x), kept=create_graph)
+        self._count(len(x), kept=create_graph, passes=2 if has_energy else 1)
         return score(self.network, x, create_graph)
 
     def score_and_curvature(self, x: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:

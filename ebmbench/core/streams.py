@@ -6,10 +6,12 @@ steps give unrelated streams.
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
+
+BLOCK = 2**22  # numbers that are drawn ahead of a chain on another device: 16 MB
 
 Draw = Callable[[str], torch.Generator]
 """Gives the generator of one named purpose, e.g. `draw("noise")`, at the current step of the current run."""
@@ -22,14 +24,40 @@ def stream(seed: int, *name: str | int) -> torch.Generator:
     return torch.Generator().manual_seed(number)
 
 
+def standard(like: Tensor, generator: torch.Generator) -> Tensor:
+    """Standard normal numbers of a tensor's shape and type, drawn on the CPU: the same for every device."""
+    return torch.randn(like.shape, generator=generator, dtype=like.dtype)
+
+
+def even(like: Tensor, generator: torch.Generator) -> Tensor:
+    """One number in [0, 1) for each event `(B, *event)`, of its type, drawn likewise."""
+    return torch.rand(len(like), generator=generator, dtype=like.dtype)
+
+
 def normal(like: Tensor, generator: torch.Generator) -> Tensor:
-    """Standard normal numbers of a tensor's shape and type: drawn on the CPU, the same for every device, and moved."""
-    return torch.randn(like.shape, generator=generator, dtype=like.dtype).to(like.device)
+    """Standard normal numbers of a tensor's shape and type, moved to its device."""
+    return standard(like, generator).to(like.device)
 
 
 def uniform(like: Tensor, generator: torch.Generator) -> Tensor:
     """Numbers in [0, 1) of a tensor's shape and type, drawn likewise."""
     return torch.rand(like.shape, generator=generator, dtype=like.dtype).to(like.device)
+
+
+def along(
+    like: Tensor, steps: int, draw: Callable[[], tuple[Tensor, ...]], block: int | None = None
+) -> Iterator[tuple[Tensor, ...]]:
+    """What `draw` gives on the CPU for each step of a chain, on the device of `like`.
+
+    Off the CPU, draws are moved there many steps at a time: a transfer at each step would make the chain wait for it.
+    """
+    block = block or (1 if like.device.type == "cpu" else max(1, BLOCK // max(1, like.numel())))
+    for start in range(0, steps, block):
+        drawn = [draw() for _ in range(min(block, steps - start))]
+        if block > 1:
+            columns = [torch.stack(column).to(like.device, non_blocking=True) for column in zip(*drawn, strict=True)]
+            drawn = list(zip(*columns, strict=True))
+        yield from drawn
 
 
 def draws(seed: int, *name: str | int) -> Draw:

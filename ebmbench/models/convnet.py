@@ -13,20 +13,24 @@ is ours too. `width` scales all channels and hidden units, for tests; larger ima
 
 from typing import Literal, Self
 
+import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Generator, Tensor, nn
 from torch.nn.functional import leaky_relu
+from torch.nn.utils import convert_conv2d_weight_memory_format
 
 from ebmbench.core.errors import UserError
 from ebmbench.core.facts import Facts
 from ebmbench.models import spectral
+from ebmbench.models.activations import SLOPE
+from ebmbench.models.closed_form import ClosedForm
 from ebmbench.models.drawing import convolution, draw_weights, linear
+from ebmbench.models.folding import layers_of
 from ebmbench.models.spectral import Spectral
 from ebmbench.models.tiny import image_shape
 
 PAPER = "Xu, Self-Adapting Noise-Contrastive Estimation for Energy-Based Models, Tsinghua University thesis, 2022"
 YEAR = 2022
-SLOPE = 0.2
 SETTLE = 50  # power iterations that follow a jump of the weights
 
 # (kernel, stride, padding, channels)
@@ -55,6 +59,7 @@ class Model(nn.Module):
     def __init__(self, settings: Settings, facts: Facts) -> None:
         super().__init__()
         channels, *size = image_shape(facts, "convnet")
+        self.size = (size[0], size[1])
 
         def share(count: int) -> int:
             return max(1, round(settings.width * count))
@@ -71,6 +76,7 @@ class Model(nn.Module):
         linears = [linear(i, o) for i, o in zip(sizes, sizes[1:], strict=False)]
         self.convolutions = nn.ModuleList(Spectral(one) if settings.normalised else one for one in convolutions)
         self.linears = nn.ModuleList(Spectral(one) if settings.normalised else one for one in linears)
+        convert_conv2d_weight_memory_format(self, torch.channels_last)  # convolutions are faster in it on a CPU
 
     def initialise(self, generator: Generator) -> Self:
         """Draw all weights, and u of the normalised layers, from one named stream."""
@@ -97,3 +103,7 @@ class Model(nn.Module):
             x = leaky_relu(layer(x), SLOPE)
         value: Tensor = self.linears[-1](x)
         return value.squeeze(-1)
+
+    def fixed(self) -> ClosedForm:
+        """The same energy with today's weights, normalised once for a chain."""
+        return ClosedForm(layers_of(self.convolutions, self.linears, self.size, "leaky_relu"), flat=False)

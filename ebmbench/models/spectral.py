@@ -44,11 +44,15 @@ class Spectral(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """The layer with W/σ̂; u and v are constants, W in σ̂ is not."""
-        weight = self.layer.weight
-        weight = weight / (self.u @ weight.flatten(1) @ self.v)
         if isinstance(self.layer, nn.Linear):
-            return linear(x, weight, self.layer.bias)
-        return conv2d(x, weight, self.layer.bias, self.layer.stride, self.layer.padding)
+            return linear(x, self.weight, self.layer.bias)
+        return conv2d(x, self.weight, self.layer.bias, self.layer.stride, self.layer.padding)
+
+    @property
+    def weight(self) -> Tensor:
+        """W/σ̂."""
+        weight = self.layer.weight
+        return weight / (self.u @ weight.flatten(1) @ self.v)
 
 
 def renew(network: nn.Module, times: int = 1) -> None:

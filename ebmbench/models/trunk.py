@@ -1,4 +1,4 @@
-"""The layers that all perceptrons here share: SiLU units, our initialisation, and the slope by the chain rule.
+"""The layers that all perceptrons here share: one activation, our initialisation, and their closed form.
 
 The initialisation decides what is learned. First layer N(0, gain²/fan_in) with biases U(−bias, bias), hidden layers
 He-normal: with PyTorch's default the units are nearly linear over the data, and every method learns a ring in
@@ -6,13 +6,16 @@ place of eight modes.
 """
 
 import math
+from dataclasses import dataclass
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Generator, Tensor, nn
-from torch.nn.functional import silu
 
 from ebmbench.core.bare import skip_init
+from ebmbench.models.activations import ACTIVATIONS, Name
+from ebmbench.models.closed_form import ClosedForm
+from ebmbench.models.stack import Entry, Linear, Stack
 
 
 class TrunkSettings(BaseModel):
@@ -22,6 +25,7 @@ class TrunkSettings(BaseModel):
 
     width: int = Field(64, ge=1, description="units in each hidden layer")
     layers: int = Field(3, ge=1, description="hidden layers")
+    activation: Name = Field("silu", description="of the hidden units")
     gain: float = Field(3.0, gt=0, description="first layer's weights are N(0, gain²/fan_in)")
     bias: float = Field(1.5, ge=0, description="first layer's biases are U(−bias, bias)")
 
@@ -35,6 +39,7 @@ class Trunk(nn.Module):
         # Without skip_init each layer would draw its weights from the global generator, only to be drawn anew.
         self.hidden = nn.ModuleList(skip_init(nn.Linear, i, o) for i, o in zip(sizes, sizes[1:], strict=False))
         self.head = skip_init(nn.Linear, settings.width, outputs)
+        self.activation = ACTIVATIONS[settings.activation]
         self._gain, self._bias = settings.gain, settings.bias
 
     def initialise(self, generator: Generator) -> None:
@@ -49,18 +54,26 @@ class Trunk(nn.Module):
     def forward(self, z: Tensor) -> Tensor:
         """The layers one after the other."""
         for layer in self.hidden:
-            z = silu(layer(z))
+            z = self.activation.value(layer(z))
         output: Tensor = self.head(z)
         return output
 
     @torch.no_grad()
-    def value_and_slope(self, z: Tensor) -> tuple[Tensor, Tensor]:
-        """f(z), `(B,)`, and ∇f(z), `(B, inputs)`, of a trunk with one output: autograd's numbers in less time."""
-        h, inputs = z, []
-        for layer in self.hidden:
-            inputs.append(layer(h))
-            h = silu(inputs[-1])
-        back = self.head.weight.expand_as(h)
-        for layer, a in zip(reversed(self.hidden), reversed(inputs), strict=True):
-            back = torch.ops.aten.silu_backward(back, a) @ layer.weight
-        return self.head(h).squeeze(-1), back
+    def closed_form(self, kappa: float, centre: Tensor, scale: Tensor, level: "Level | None" = None) -> ClosedForm:
+        """E(x) = factor · trunk((x − m)/s, context) + κ‖(x − m)/s‖² with today's weights, all of it within layers."""
+        first, *rest, head = [Linear(layer.weight.detach(), layer.bias.detach()) for layer in (*self.hidden, self.head)]
+        weight, kappa = first.weight[:, : len(centre)] / scale, kappa / float(scale) ** 2
+        bias = first.bias - weight @ centre
+        if level is not None:
+            bias = bias + first.weight[:, len(centre) :] @ level.context
+            head = Linear(head.weight * level.factor, head.bias * level.factor)
+        entry = Entry(weight.contiguous(), bias, 2 * kappa * centre)
+        return ClosedForm(Stack([entry, *rest], head, self.activation), kappa, centre)
+
+
+@dataclass(frozen=True)
+class Level:
+    """What a noise level adds to a trunk: inputs `(k,)` that are the same for all events, and a factor."""
+
+    context: Tensor
+    factor: Tensor

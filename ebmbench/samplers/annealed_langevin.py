@@ -116,7 +116,7 @@ def denoised(energy: Energy, x: Tensor, sigma: Tensor) -> Tensor:
 
 def at_level(energy: Any, x: Tensor, sigma: Tensor) -> Any:
     """A noise-conditional energy (or score) at one σ for all events."""
-    return energy.given(sigma.to(x).expand(len(x)))
+    return energy.given(sigma.to(x))
 
 
 class Tempered:

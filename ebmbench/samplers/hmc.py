@@ -17,10 +17,11 @@ import torch
 from pydantic import Field
 from torch import Generator, Tensor
 
-from ebmbench.core.energy import Energy, energy_and_score
-from ebmbench.core.streams import normal
+from ebmbench.core.energy import Energy, energy_and_score, fixed
+from ebmbench.core.streams import along, even, standard
 from ebmbench.samplers.chain import Chain, SteppingSettings
-from ebmbench.samplers.metropolis import accepted, moved
+from ebmbench.samplers.metropolis import Moves, moved
+from ebmbench.samplers.norms import Norms
 
 PAPER = "Duane, Kennedy, Pendleton & Roweth, Hybrid Monte Carlo, Physics Letters B 195(2), 1987"
 YEAR = 1987
@@ -45,30 +46,30 @@ class State(NamedTuple):
     s: Tensor
 
 
+@torch.no_grad()
 def hmc(energy: Energy, x: Tensor, steps: int, epsilon: float, length: int, generator: Generator) -> Chain:
     """Move all chains from `x` (which is left alone) by `steps` proposals of `length` leapfrog steps."""
-    state = State(x, *energy_and_score(energy, x))
-    moves = total = torch.zeros(())
-    for _ in range(steps):
-        momentum = normal(x, generator)
-        proposal, momentum_new = leapfrog(energy, state, momentum, epsilon, length)
-        log_ratio = state.e + _kinetic(momentum) - proposal.e - _kinetic(momentum_new)
-        accept = accepted(log_ratio, x.dtype, generator)
+    energy, norms, moves = fixed(energy), Norms(x, steps), Moves(x)
+    state = State(x.detach(), *energy_and_score(energy, x))
+    for momentum, share in along(x, steps, lambda: (standard(x, generator), even(x, generator))):
+        proposal, end = leapfrog(energy, state, momentum, epsilon, length)
+        accept = share.log() < state.e + _kinetic(momentum) - proposal.e - _kinetic(end)
         state = State(*moved(accept, proposal, state))
-        moves = moves + accept.float().mean()
-        total = total + state.s.flatten(1).norm(dim=1).mean()
-    last = state.s.flatten(1).norm(dim=1).mean()
-    diagnostics = {"acceptance": moves / steps, "gradient_norm": total / steps, "last_gradient_norm": last}
-    return Chain(state.x.detach(), diagnostics)
+        moves.add(accept)
+        norms.add(state.s)
+    return Chain(state.x, {**moves.told(), **norms.told()})
 
 
 def leapfrog(energy: Energy, state: State, momentum: Tensor, epsilon: float, length: int) -> tuple[State, Tensor]:
-    """Position and momentum after `length` steps."""
-    for _ in range(length):
-        momentum = momentum + 0.5 * epsilon * state.s
-        x = state.x + epsilon * momentum
+    """Position and momentum after `length` steps; what is given is left alone.
+
+    The half-steps of the momentum between two positions are taken as one.
+    """
+    momentum = torch.add(momentum, state.s, alpha=0.5 * epsilon)
+    for left in range(length - 1, -1, -1):
+        x = torch.add(state.x, momentum, alpha=epsilon)
         state = State(x, *energy_and_score(energy, x))
-        momentum = momentum + 0.5 * epsilon * state.s
+        momentum.add_(state.s, alpha=epsilon if left else 0.5 * epsilon)
     return state, momentum
 
 

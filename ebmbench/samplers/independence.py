@@ -12,12 +12,12 @@ import torch
 from pydantic import Field
 from torch import Generator, Tensor
 
-from ebmbench.core.energy import Energy
+from ebmbench.core.energy import Energy, fixed
 from ebmbench.core.errors import UserError
 from ebmbench.core.facts import Facts
 from ebmbench.core.streams import normal
 from ebmbench.samplers.chain import Chain, SamplerSettings
-from ebmbench.samplers.metropolis import accepted, moved
+from ebmbench.samplers.metropolis import Moves, accepted, moved
 
 PAPER = "Hastings, Monte Carlo Sampling Methods Using Markov Chains and Their Applications, Biometrika 57(1), 1970"
 YEAR = 1970
@@ -53,16 +53,17 @@ class Settings(SamplerSettings):
 @torch.no_grad()
 def independence(energy: Energy, x: Tensor, steps: int, mean: Tensor, width: float, generator: Generator) -> Chain:
     """Move all chains from `x` (which is left alone) by `steps` proposals."""
+    energy = fixed(energy)
     e, log_q = energy(x), _log_density((x - mean) / width)
-    moves = torch.zeros(())
+    moves = Moves(x)
     for _ in range(steps):
         noise = normal(x, generator)
         proposal = mean + width * noise
         e_new, log_q_new = energy(proposal), _log_density(noise)
         accept = accepted(e - e_new + log_q - log_q_new, x.dtype, generator)
         x, e, log_q = moved(accept, (proposal, e_new, log_q_new), (x, e, log_q))
-        moves = moves + accept.float().mean()
-    return Chain(x, {"acceptance": moves / steps})
+        moves.add(accept)
+    return Chain(x, moves.told())
 
 
 def _log_density(standardised: Tensor) -> Tensor:

@@ -13,10 +13,11 @@ import torch
 from pydantic import Field
 from torch import Generator, Tensor
 
-from ebmbench.core.energy import Energy, score
+from ebmbench.core.energy import Energy, fixed, score
 from ebmbench.core.facts import Facts
-from ebmbench.core.streams import normal
+from ebmbench.core.streams import along, standard
 from ebmbench.samplers.chain import Chain, SteppingSettings
+from ebmbench.samplers.norms import Norms
 
 PAPER = "Welling & Teh, Bayesian Learning via Stochastic Gradient Langevin Dynamics, ICML 2011"
 YEAR = 2011
@@ -55,6 +56,7 @@ class Limits(NamedTuple):
     box: float | None = None
 
 
+@torch.no_grad()
 def langevin(
     energy: Energy,
     x: Tensor,
@@ -65,13 +67,12 @@ def langevin(
     limits: Limits = Limits(),  # noqa: B008
 ) -> Chain:
     """Move all chains from `x` (which is left alone) by `steps` steps."""
-    norm = total = torch.zeros(())
-    for _ in range(steps):
+    energy, x, norms = fixed(energy), x.detach().clone(), Norms(x, steps)
+    for (noise,) in along(x, steps, lambda: (standard(x, generator),)):
         s = score(energy, x)
-        norm = s.flatten(1).norm(dim=1).mean()
-        total = total + norm
+        norms.add(s)
         drift = s if limits.clip is None else s.clamp(-limits.clip, limits.clip)
-        noise = normal(x, generator)
-        x = x + 0.5 * step_size * drift + noise_std * noise
-        x = x if limits.box is None else x.clamp(-limits.box, limits.box)
-    return Chain(x.detach(), {"gradient_norm": total / steps, "last_gradient_norm": norm})
+        x.add_(drift, alpha=0.5 * step_size).add_(noise, alpha=noise_std)
+        if limits.box is not None:
+            x.clamp_(-limits.box, limits.box)
+    return Chain(x, norms.told())

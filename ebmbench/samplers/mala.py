@@ -14,16 +14,18 @@ of the steps after the warm-up, and the step size that they took.
 """
 
 import math
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import torch
 from pydantic import Field
 from torch import Generator, Tensor
 
-from ebmbench.core.energy import Energy, energy_and_score
-from ebmbench.core.streams import normal
+from ebmbench.core.energy import Energy, energy_and_score, fixed
+from ebmbench.core.streams import along, even, standard
 from ebmbench.samplers.chain import Chain, SteppingSettings
-from ebmbench.samplers.metropolis import accepted, moved
+from ebmbench.samplers.metropolis import Moves, moved
+from ebmbench.samplers.norms import Norms
 
 PAPER = "Roberts & Tweedie, Exponential Convergence of Langevin Distributions, Bernoulli 2(4), 1996"
 YEAR = 1996
@@ -61,58 +63,79 @@ class State(NamedTuple):
     drift: Tensor
 
 
+class Noise(NamedTuple):
+    """What one proposal draws: ε, and a number in [0, 1) for each chain."""
+
+    normal: Tensor
+    uniform: Tensor
+
+
+class Proposals(NamedTuple):
+    """Proposals on one energy; η and √η as numbers, or as scalars on the energy's device while η adapts."""
+
+    energy: Energy
+    step_size: float | Tensor
+    root: float | Tensor
+    truncation: float
+
+    @classmethod
+    def of(cls, energy: Energy, step_size: float | Tensor, truncation: float) -> "Proposals":
+        """For a step size η."""
+        root = step_size.sqrt() if isinstance(step_size, Tensor) else math.sqrt(step_size)
+        return cls(energy, step_size, root, truncation)
+
+    def at(self, x: Tensor) -> State:
+        """What is known at x."""
+        e, s = energy_and_score(self.energy, x)
+        return State(x, e, s, self.drift(s))
+
+    def drift(self, s: Tensor) -> Tensor:
+        """½ηs, no longer than truncation · √η; where s is zero, so is the drift."""
+        drift = (0.5 * self.step_size) * s
+        length = torch.linalg.vector_norm(drift.flatten(1), dim=1)
+        share = length.reciprocal_().mul_(self.truncation * self.root).clamp_max_(1.0)
+        return drift.mul_(share.reshape(-1, *[1] * (s.dim() - 1)))
+
+    def step(self, state: State, noise: Noise) -> tuple[State, Tensor]:
+        """One proposal for every chain: the new state, and which chains moved.
+
+        With q = d(x) + d(x′), the proposals' densities differ by log q(x | x′) − log q(x′ | x) = −q·(q + 2√η·ε)/2η.
+        """
+        jump = noise.normal * self.root
+        proposal = self.at(state.x + state.drift + jump)
+        both = (state.drift + proposal.drift).flatten(1)
+        odds = torch.linalg.vecdot(both, both + 2 * jump.flatten(1)) / (2 * self.step_size)
+        accept = noise.uniform.log() < state.e - proposal.e - odds
+        return State(*moved(accept, proposal, state)), accept
+
+
+@torch.no_grad()
 def mala(
     energy: Energy, x: Tensor, steps: int, step_size: float | Tensor, truncation: float, generator: Generator
 ) -> Chain:
     """Move all chains from `x` (which is left alone) by `steps` proposals."""
-    state = _state(energy, x, step_size, truncation)
-    moves = total = torch.zeros(())
-    for _ in range(steps):
-        state, accept = _step(energy, state, step_size, truncation, generator)
-        moves = moves + accept.float().mean()
-        total = total + state.s.flatten(1).norm(dim=1).mean()
-    last = state.s.flatten(1).norm(dim=1).mean()
-    diagnostics = {"acceptance": moves / steps, "gradient_norm": total / steps, "last_gradient_norm": last}
-    return Chain(state.x.detach(), diagnostics)
+    proposals, norms, moves = Proposals.of(fixed(energy), step_size, truncation), Norms(x, steps), Moves(x)
+    state = proposals.at(x.detach())
+    for noise in _noise(x, steps, generator):
+        state, accept = proposals.step(state, noise)
+        moves.add(accept)
+        norms.add(state.s)
+    return Chain(state.x, {**moves.told(), **norms.told()})
 
 
+@torch.no_grad()
 def adapted(energy: Energy, x: Tensor, steps: int, settings: Settings, generator: Generator) -> tuple[Tensor, Tensor]:
     """The chains after `steps` proposals, and the step size (a scalar) that they led to."""
     assert settings.target_acceptance is not None
-    log_step = torch.tensor(math.log(settings.step_size), dtype=torch.float64)
-    state = _state(energy, x, settings.step_size, settings.truncation)
-    for t in range(1, steps + 1):
-        step_size = log_step.exp()
-        state = state._replace(drift=_drift(state.s, step_size, settings.truncation))
-        state, accept = _step(energy, state, step_size, settings.truncation, generator)
+    energy, x = fixed(energy), x.detach()
+    log_step = torch.tensor(math.log(settings.step_size), dtype=torch.float64, device=x.device)
+    state = Proposals.of(energy, settings.step_size, settings.truncation).at(x)
+    for t, noise in enumerate(_noise(x, steps, generator), start=1):
+        proposals = Proposals.of(energy, log_step.exp(), settings.truncation)
+        state, accept = proposals.step(state._replace(drift=proposals.drift(state.s)), noise)
         log_step = log_step + 4 * t**-0.6 * (accept.double().mean() - settings.target_acceptance)
     return state.x, log_step.exp()
 
 
-def _step(
-    energy: Energy, state: State, step_size: float | Tensor, truncation: float, generator: Generator
-) -> tuple[State, Tensor]:
-    """One proposal for every chain: the new state, and which chains moved."""
-    x = state.x
-    noise = normal(x, generator)
-    proposal = _state(energy, x + state.drift + _root(step_size) * noise, step_size, truncation)
-    back = (x - proposal.x - proposal.drift).flatten(1).square().sum(1) / (2 * step_size)
-    log_ratio = state.e - proposal.e - back + 0.5 * noise.flatten(1).square().sum(1)
-    accept = accepted(log_ratio, x.dtype, generator)
-    return State(*moved(accept, proposal, state)), accept
-
-
-def _state(energy: Energy, x: Tensor, step_size: float | Tensor, truncation: float) -> State:
-    e, s = energy_and_score(energy, x)
-    return State(x, e, s, _drift(s, step_size, truncation))
-
-
-def _drift(s: Tensor, step_size: float | Tensor, truncation: float) -> Tensor:
-    """½ηs, no longer than truncation · √η."""
-    drift = 0.5 * step_size * s
-    length = drift.flatten(1).norm(dim=1).reshape(-1, *[1] * (s.dim() - 1))
-    return drift * (truncation * _root(step_size) / length.clamp_min(1e-30)).clamp_max(1.0)
-
-
-def _root(step_size: float | Tensor) -> float | Tensor:
-    return step_size.sqrt() if isinstance(step_size, Tensor) else math.sqrt(step_size)
+def _noise(x: Tensor, steps: int, generator: Generator) -> Iterator[Noise]:
+    return (Noise(*drawn) for drawn in along(x, steps, lambda: (standard(x, generator), even(x, generator))))

@@ -16,6 +16,23 @@ def accepted(log_ratio: Tensor, dtype: torch.dtype, generator: Generator) -> Ten
     return uniform(log_ratio.to(dtype), generator).log() < log_ratio
 
 
+class Moves:
+    """Counts accepted proposals, chain by chain: one addition a step, one number at the end."""
+
+    def __init__(self, x: Tensor) -> None:
+        self.count = torch.zeros(len(x), device=x.device)
+        self.steps = 0
+
+    def add(self, accept: Tensor) -> None:
+        """One step's `(B,)`."""
+        self.count += accept
+        self.steps += 1
+
+    def told(self) -> dict[str, Tensor]:
+        """The acceptance rate, as a diagnostic."""
+        return {"acceptance": self.count.mean() / self.steps}
+
+
 def moved(accept: Tensor, proposal: Sequence[Tensor], state: Sequence[Tensor]) -> list[Tensor]:
     """Events `(B, *event)` and values `(B,)` of the proposal where a chain moves, of the old state where it stays.
 

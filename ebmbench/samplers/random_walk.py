@@ -9,10 +9,10 @@ from typing import Literal
 import torch
 from torch import Generator, Tensor
 
-from ebmbench.core.energy import Energy
+from ebmbench.core.energy import Energy, fixed
 from ebmbench.core.streams import normal
 from ebmbench.samplers.chain import Chain, SteppingSettings
-from ebmbench.samplers.metropolis import accepted, moved
+from ebmbench.samplers.metropolis import Moves, accepted, moved
 
 PAPER = "Metropolis et al., Equation of State Calculations by Fast Computing Machines, J. Chem. Phys. 21(6), 1953"
 YEAR = 1953
@@ -31,12 +31,13 @@ class Settings(SteppingSettings):
 @torch.no_grad()
 def random_walk(energy: Energy, x: Tensor, steps: int, noise_std: float, generator: Generator) -> Chain:
     """Move all chains from `x` (which is left alone) by `steps` proposals."""
+    energy = fixed(energy)
     e = energy(x)
-    moves = torch.zeros(())
+    moves = Moves(x)
     for _ in range(steps):
         proposal = x + noise_std * normal(x, generator)
         e_new = energy(proposal)
         accept = accepted(e - e_new, x.dtype, generator)
         x, e = moved(accept, (proposal, e_new), (x, e))
-        moves = moves + accept.float().mean()
-    return Chain(x, {"acceptance": moves / steps})
+        moves.add(accept)
+    return Chain(x, moves.told())

@@ -1,0 +1,58 @@
+"""The layers of a ConvNet as a `Stack`, with the weights that they have today, normalised where they are."""
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+
+from ebmbench.models.activations import ACTIVATIONS, Name
+from ebmbench.models.spectral import Spectral
+from ebmbench.models.stack import Convolution, Flattening, Layer, Linear, Stack
+
+
+@torch.no_grad()
+def layers_of(
+    convolutions: Iterable[nn.Module], linears: Iterable[nn.Module], size: tuple[int, int], activation: Name
+) -> Stack:
+    """Convolutions on images of `size`, then linear layers, the last of which is the head."""
+    layers: list[Layer] = []
+    shape = (0, *size)  # of the images that the next layer gets; (0, 0, 0) once they are vectors
+    for module in convolutions:
+        layer, shape = _convolution(module, (shape[1], shape[2]))
+        layers.append(layer)
+    for module in linears:
+        plain = _plain(module)
+        assert isinstance(plain, nn.Linear)
+        weight = module.weight.detach()
+        one = (
+            Flattening.of(weight, plain.bias.detach(), shape)
+            if shape[0]
+            else Linear(weight.contiguous(), plain.bias.detach())
+        )
+        layers.append(one)
+        shape = (0, 0, 0)
+    head = layers.pop()
+    assert isinstance(head, Linear)
+    return Stack(layers, head, ACTIVATIONS[activation])
+
+
+def _convolution(module: nn.Module, size: tuple[int, int]) -> tuple[Layer, tuple[int, int, int]]:
+    """The layer and the shape of what it gives; a kernel that covers the whole image is a matrix."""
+    plain = _plain(module)
+    assert isinstance(plain, nn.Conv2d)
+    assert plain.bias is not None
+    weight, kernel, stride, padding = _weight(module), plain.kernel_size, plain.stride[0], int(plain.padding[0])
+    if kernel == size and padding == 0:
+        return Flattening.of(weight.flatten(1), plain.bias.detach(), (plain.in_channels, *size)), (0, 0, 0)
+    given = [(side + 2 * padding - kernel[0]) // stride + 1 for side in size]
+    ordered = weight.contiguous(memory_format=torch.channels_last)
+    return Convolution(ordered, plain.bias.detach(), stride, padding, size), (plain.out_channels, given[0], given[1])
+
+
+def _plain(module: nn.Module) -> nn.Module:
+    return module.layer if isinstance(module, Spectral) else module
+
+
+def _weight(module: nn.Module) -> Tensor:
+    assert isinstance(module.weight, Tensor)
+    return module.weight.detach()
