@@ -2,9 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
+# A file's tests share what they build. Not reordered: tests/conftest.py puts the longest files first.
+PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: bench browser test test-slow chaos check format audit clean help
+.PHONY: bench browser test coverage test-slow chaos check format audit clean help
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -29,10 +31,13 @@ browser:  ## Find a browser for the tests of the report's page; as root on Debia
 	echo "no browser found, tests of pages are skipped: install Chromium (Debian: apt-get install chromium)"
 
 test: $(READY) browser  ## Run the tests (under 10 minutes on 2 cores)
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest $(PARALLEL)
+
+coverage: $(READY) browser  ## Run them traced, half as long again, and list the lines that none has run
+	$(BIN)/python -m pytest $(PARALLEL) --cov --cov-report=term:skip-covered
 
 test-slow: $(READY) browser  ## Run the long checks too
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m 'slow or not slow'
+	$(BIN)/python -m pytest $(PARALLEL) -m 'slow or not slow'
 
 chaos: $(READY)  ## Kill the flow at random times, inject faults, and see that nothing is lost (some ten minutes)
 	$(BIN)/python -m tests.chaos.kills --rounds 10 --seed 0

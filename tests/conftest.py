@@ -7,6 +7,19 @@ import torch
 
 from ebmbench.core.facts import Facts
 
+# They take minutes: begun last, they would leave all but one process without work at the end.
+LONGEST = ("workflow/test_day.py", "workflow/test_run.py", "workflow/", "report/", "pipelines/", "compare/")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first, the order inside a file as it is."""
+
+    def place(item: pytest.Item) -> int:
+        path = item.path.as_posix()
+        return next((i for i, part in enumerate(LONGEST) if f"/tests/{part}" in path), len(LONGEST))
+
+    items.sort(key=place)
+
 
 @pytest.fixture(autouse=True)
 def one_thread() -> None:

@@ -1,6 +1,9 @@
 """The command `ebmbench`: its subcommands, their help, and the exit codes.
 
 0 done, 1 something failed, 2 the request or params.yaml was wrong, 130 stopped by Ctrl-C.
+
+What a command needs, it imports when it acts: help is to come at once, and a schema takes longer to build than it takes
+to answer.
 """
 
 import argparse

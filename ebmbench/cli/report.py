@@ -6,7 +6,6 @@ from typing import Any
 
 from ebmbench.cli.command import add_command, project, told
 from ebmbench.core.errors import UserError
-from ebmbench.core.params import load_params
 
 TEXT = (
     "Build reports/<suite>/latest, release it as a version that is never edited again, or export its numbers "
@@ -60,7 +59,7 @@ def _release(version: str | None) -> int:
 
     if version is None:
         raise UserError("report release: found no version, allowed: a version like 0.1.0")
-    print(release(root, load_params(root).benchmark.suite, version).relative_to(root))
+    print(release(root, _suite(root), version).relative_to(root))
     return 0
 
 
@@ -70,8 +69,14 @@ def _export(file: str | None, source: Path | None) -> int:
         raise UserError("report export: found no file, allowed: a name that ends in .csv, .json or .parquet")
     from ebmbench.report.results import load_results, write_results
 
-    frame = load_results(source or project() / "reports" / load_params(project()).benchmark.suite / "latest")
+    frame = load_results(source or project() / "reports" / _suite(project()) / "latest")
     with told(Path(file)):
         write_results(frame, Path(file))
     print(f"{file}: {len(frame)} rows")
     return 0
+
+
+def _suite(root: Path) -> str:
+    from ebmbench.core.params import load_params
+
+    return load_params(root).benchmark.suite

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from ebmbench.cli.command import add_command, project
 from ebmbench.core.errors import UserError
-from ebmbench.core.params import load_params
 from pipelines.options import add_options, scheduler_of
 
 if TYPE_CHECKING:
@@ -42,6 +41,7 @@ def act(arguments: argparse.Namespace) -> int:
 
 
 def _plan(arguments: argparse.Namespace) -> "Answer":
+    from ebmbench.core.params import load_params
     from pipelines.forecast import forecast
 
     if arguments.suite:
@@ -53,6 +53,7 @@ def _plan(arguments: argparse.Namespace) -> "Answer":
 
 
 def _run(arguments: argparse.Namespace) -> "Answer":
+    from ebmbench.core.params import load_params
     from pipelines.benchmark import run
 
     root = Path.cwd() if arguments.suite else project()
@@ -71,6 +72,7 @@ def _run(arguments: argparse.Namespace) -> "Answer":
 
 def _prepare(root: Path, suite: str | None) -> None:
     """Only while no other run is at work: its stages read params.yaml and write what is tidied here."""
+    from ebmbench.core.params import load_params
     from ebmbench.stages import suites, workspace
 
     if suite:

@@ -1,10 +1,10 @@
 """`ebmbench suite`: which suites there are, and writing one into `params.yaml`, in plain sight."""
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from ebmbench.cli.command import add_command
-from ebmbench.stages import suites
 
 
 def add(commands: Any) -> None:
@@ -18,7 +18,7 @@ def add(commands: Any) -> None:
 
 def act(arguments: argparse.Namespace) -> int:
     """List or use."""
-    from pathlib import Path
+    from ebmbench.stages import suites
 
     root = Path.cwd()
     if arguments.action == "list":

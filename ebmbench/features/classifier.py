@@ -14,9 +14,10 @@ from typing import Self
 import torch
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, pad, relu, silu
-from torch.nn.utils import skip_init
 from tqdm import tqdm
 
+from ebmbench.core.adam import Adam
+from ebmbench.core.bare import skip_init
 from ebmbench.core.sections import Features
 from ebmbench.core.streams import stream
 
@@ -78,7 +79,7 @@ class Classifier(nn.Module):
 def train(x: Tensor, labels: Tensor, classes: int, settings: Features) -> Classifier:
     """A classifier of images `(N, C, H, W)`, ready for evaluation: its batch normalisation is frozen."""
     network = Classifier(list(x.shape[1:]), classes).initialise(stream(SEED, "features", "weights"))
-    optimiser = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)
+    optimiser = Adam(network.parameters(), lr=settings.learning_rate)
     steps = settings.epochs * (len(x) // min(settings.batch_size, len(x)))
     with tqdm(total=steps, unit=" steps", desc="classifier", disable=None) as bar:
         for step, index in enumerate(_batches(len(x), settings)):

@@ -3,7 +3,8 @@
 import math
 
 from torch import Generator, nn
-from torch.nn.utils import skip_init
+
+from ebmbench.core.bare import skip_init
 
 
 def convolution(inputs: int, outputs: int, kernel: int, stride: int = 1, padding: int = 0) -> nn.Conv2d:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Generator, Tensor, nn
-from torch.nn.utils import skip_init
 
+from ebmbench.core.bare import skip_init
 from ebmbench.models.activations import ACTIVATIONS, Name
 from ebmbench.models.closed_form import ClosedForm
 from ebmbench.models.stack import Entry, Linear, Stack

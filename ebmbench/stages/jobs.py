@@ -63,7 +63,11 @@ def _sweeps(section: dict[str, Any], seeds: int, key: str) -> None:
 def _fits(method: str, model: str, key: str) -> None:
     """A method that chooses a noise level needs a network that has them, and no other can use one."""
     levels = "judged" in vars(load("methods", method).Method)
-    fitting = [name for name in names("models") if hasattr(load("models", name).Model, "given") == levels]
-    if model not in fitting:
+    if _has_levels(model) != levels:
+        fitting = [name for name in names("models") if _has_levels(name) == levels]
         kind = "networks with noise levels" if levels else "networks without noise levels"
         raise UserError(f"{FILE}: {key}.model: found {model!r}, allowed: {kind} ({', '.join(fitting)})")
+
+
+def _has_levels(model: str) -> bool:
+    return hasattr(load("models", model).Model, "given")

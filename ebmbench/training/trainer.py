@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ebmbench.core.adam import Adam
 from ebmbench.core.checkpoint import prefixed, section
 from ebmbench.core.energy import Counts, Meter
 from ebmbench.core.errors import UserError
@@ -62,7 +63,7 @@ class Trainer:
         own = [parameter for parameter in self.method.parameters() if parameter.requires_grad]
         self.parameters = [*self.model.parameters(), *own]
         betas = (job.training.beta1, 0.999)
-        self.optimiser = torch.optim.Adam(self.parameters, lr=job.settings.learning_rate, betas=betas, fused=True)
+        self.optimiser = Adam(self.parameters, lr=job.settings.learning_rate, betas=betas, fused=True)
         self.average = Average(self.parameters, job.training.ema)
         self.step = 0
         self.history: dict[str, list[float]] = {}

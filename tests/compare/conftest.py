@@ -1,13 +1,16 @@
 """A real repository with two commits and a deliberate change between them, and the command in it."""
 
+import io
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
 
 import pytest
 
+from ebmbench.cli.main import main
 from ebmbench.report.results import typed, write_results
 
 PROJECT = Path(__file__).parents[2]
@@ -69,6 +72,14 @@ def repository(tmp_path_factory: pytest.TempPathFactory, sandbox: None) -> Path:
     git(root, "add", "--all")
     git(root, "commit", "--quiet", "--message", "half the budget")
     return root
+
+
+def told(root: Path, *words: str) -> str:
+    """What the command prints, without a process of its own, which would spend its time on importing DVC."""
+    printed = io.StringIO()
+    with chdir(root), redirect_stdout(printed):
+        assert main(["compare", *words]) == 0
+    return printed.getvalue()
 
 
 def compare(root: Path, *words: str) -> subprocess.CompletedProcess[str]:

@@ -4,14 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.compare.conftest import compare, git
+from tests.compare.conftest import compare, git, told
 
 
 @pytest.mark.parametrize("sides", [("v1", "HEAD"), ("HEAD~1", "workspace"), ("HEAD~1",), ("reports/small/1.0", "HEAD")])
 def test_a_deliberate_change_is_told_with_its_cause(repository: Path, sides: tuple[str, ...]) -> None:
-    answer = compare(repository, *sides)
-    assert answer.returncode == 0, answer.stderr
-    text = answer.stdout
+    text = told(repository, *sides)
     assert "**1 number got worse, 0 got better.** Of 2 that both sides have, 1 stayed equal" in text
     assert "| `two_moons` | dsm | KL ↓ | 0.200 ± 0.248 | 0.407 ± 0.509 | +103.3 % |" in text
     assert "| `training.budget` | `100` | `50` |" in text
@@ -22,7 +20,7 @@ def test_a_deliberate_change_is_told_with_its_cause(repository: Path, sides: tup
 
 
 def test_a_side_with_itself_has_nothing_to_tell(repository: Path) -> None:
-    text = compare(repository, "HEAD", "HEAD").stdout
+    text = told(repository, "HEAD", "HEAD")
     assert "**0 numbers got worse, 0 got better.** Of 2 that both sides have, 2 stayed equal" in text
     assert "## Got" not in text
     assert text.count("The same.") == 2
@@ -42,8 +40,8 @@ def test_files_that_git_does_not_know_yet_are_code_too(repository: Path) -> None
     new = repository / "ebmbench" / "new.py"
     new.write_text("a = 1\nb = 2\n", encoding="utf-8")
     try:
-        assert "| `ebmbench/new.py` | +2 | −0 |" in compare(repository, "v1").stdout
-        assert "| `ebmbench/new.py` | +0 | −2 |" in compare(repository, "workspace", "v1").stdout
-        assert "new.py" not in compare(repository, "v1", "HEAD").stdout
+        assert "| `ebmbench/new.py` | +2 | −0 |" in told(repository, "v1")
+        assert "| `ebmbench/new.py` | +0 | −2 |" in told(repository, "workspace", "v1")
+        assert "new.py" not in told(repository, "v1", "HEAD")
     finally:
         new.unlink()

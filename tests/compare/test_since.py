@@ -7,7 +7,7 @@ import pytest
 
 from ebmbench.compare.since import since_release
 from ebmbench.report.results import load_results, typed, write_results
-from tests.compare.conftest import compare, write
+from tests.compare.conftest import told, write
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def test_the_line_counts_and_the_page_tells_what_the_command_prints(project: Pat
     assert since.line == "since 1.0: 1 number got worse, 1 got better (reports/small/comparison.md)"
     page = (project / since.path).read_text(encoding="utf-8")
     assert "from `reports/small/1.0` to `workspace`" in page
-    assert page == compare(project, "reports/small/1.0").stdout
+    assert page == told(project, "reports/small/1.0")
 
 
 def test_the_newest_release_counts(project: Path) -> None:

@@ -68,8 +68,8 @@ def test_with_its_weights_inception_is_the_extractor(weights: Path) -> None:
     e = evaluation(None, inception_weights=str(weights))
     name = fidelity.extractor_name(e)
     assert name.startswith("inception-v3-")
-    images = fidelity.to_levels(e.test[:12], 17)
-    found = fidelity.calculate(images, images[:10], name, isc=True, kid=True, prc=True, kid_subset_size=10)
+    images = fidelity.to_levels(e.test[:10], 17)  # as few as an Inception score needs: each is a long pass
+    found = fidelity.calculate(images, images[:5], name, isc=True, kid=True, prc=True, kid_subset_size=5)
     assert found["recall"] == 1
     assert found["inception_score_mean"] >= 1
 

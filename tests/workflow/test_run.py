@@ -70,3 +70,12 @@ def test_one_cell_runs_alone_and_is_told_as_json(clone: Clone) -> None:
 def test_the_cell_is_then_up_to_date_while_the_others_are_not(clone: Clone) -> None:
     assert "nothing to do: dsm/two_moons is up to date" in clone.run("ebmbench", "run", "--only", "dsm/two_moons")
     assert "train@two_moons-nce" in clone.run("ebmbench", "run", "--dry-run")
+
+
+def test_dvc_repro_of_the_cell_in_another_clone_gives_the_same_bytes(clone: Clone, other_clone: Clone) -> None:
+    other_clone.run("dvc", "repro", "evaluate@two_moons-dsm")
+    assert other_clone.metrics() == clone.metrics()
+    assert len(clone.metrics()) == 1
+    for file in ("rows.csv", "curve.csv", "history.csv", "train/seed=0/model.safetensors", "sample/seed=0/long.npy"):
+        ours, theirs = (each.root / "runs/tiny/two_moons/dsm" / file for each in (clone, other_clone))
+        assert theirs.read_bytes() == ours.read_bytes(), file

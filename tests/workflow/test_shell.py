@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ebmbench.cli.main import main
 from ebmbench.core.files import read_json
 from ebmbench.stages.shell import run_stage
-from tests.workflow.conftest import Clone
 
 DVC = """\
 stages:
@@ -120,10 +120,13 @@ def test_a_cell_has_one_owner(project: Path, capsys: pytest.CaptureFixture[str])
     ],
 )
 def test_an_unknown_cell_is_named_with_the_nearest_and_leaves_nothing(
-    clone: Clone, words: list[str], message: str
+    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
 ) -> None:
-    assert message in clone.run("ebmbench", *words, code=2)
-    assert not (clone.root / "work").exists()
+    rewrite(project / "params.yaml", "[a]", "[two_moons]")
+    rewrite(project / "params.yaml", "{a: ", "{two_moons: ")
+    assert main(words) == 2
+    assert message in capsys.readouterr().err
+    assert not (project / "work").exists()
 
 
 @pytest.mark.parametrize(
