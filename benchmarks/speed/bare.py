@@ -30,7 +30,7 @@ class Contestant(contender.Contender):
         """The loop below."""
         return lambda steps: mala(problem.plain, problem.x, steps, problem.step_size)
 
-    def learner(self, job: Job, data: Tensor) -> Learner | None:
+    def learner(self, job: Job, data: Tensor, average: bool = False) -> Learner | None:
         """A training loop of ten lines."""
         return Learner(job, data, langevin) if objective(job) is not None else None
 

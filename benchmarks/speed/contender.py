@@ -44,8 +44,8 @@ class Contender:
         """The same, accepted or refused by Metropolis' rule."""
         return None
 
-    def learner(self, job: Job, data: Tensor) -> Learner | None:
-        """The training that a job of ours describes."""
+    def learner(self, job: Job, data: Tensor, average: bool = False) -> Learner | None:
+        """The training that a job of ours describes; with `average`, averaged weights are kept, if that is a choice."""
         return None
 
     def annealing(self, problem: Problem, settings: Annealing) -> Work | None:

@@ -1,7 +1,7 @@
 """Measuring several contenders at one piece of work, interleaved: each once a round, in an order that rotates.
 
-A measurement does so many units of the work, the same number for all, that the fastest contender takes at least
-`LEAST` seconds. Finding that number is the warm-up. Python's collector of cycles is off while the clock runs, as in
+A measurement does so many units of the work that it takes at least `LEAST` seconds. Finding that number, for each
+contender its own, is the warm-up. Python's collector of cycles is off while the clock runs, as in
 `timeit`.
 """
 
@@ -20,19 +20,20 @@ Clock = Callable[[], float]
 
 def interleaved(works: dict[str, Work], rounds: int, clock: Clock = time.perf_counter) -> dict[str, list[float]]:
     """Seconds per unit, by contender, one for each round."""
-    units = enough(works, clock)
+    units = {name: enough(work, clock) for name, work in works.items()}
     found: dict[str, list[float]] = {name: [] for name in works}
     for number in range(rounds):
         for name in rotated(list(works), number):
-            found[name].append(timed(works[name], units, clock) / units)
+            found[name].append(timed(works[name], units[name], clock) / units[name])
     return found
 
 
-def enough(works: dict[str, Work], clock: Clock = time.perf_counter) -> int:
-    """Units that take the fastest contender `LEAST` seconds; every contender is warm afterwards."""
+def enough(work: Work, clock: Clock = time.perf_counter) -> int:
+    """Units that take `LEAST` seconds; the work is warm afterwards."""
+    work(1)
     units = 1
-    while (fastest := min(timed(work, units, clock) for work in works.values())) < LEAST:
-        growth = 1.1 * LEAST / max(fastest, 1e-9)
+    while (seconds := timed(work, units, clock)) < LEAST:
+        growth = 1.1 * LEAST / max(seconds, 1e-9)
         units = math.ceil(units * min(MOST_GROWTH, max(1.5, growth)))
     return units
 

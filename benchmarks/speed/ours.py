@@ -36,8 +36,8 @@ class Contestant(contender.Contender):
         """Steps of our sampler, its drift truncated."""
         return chains("mala", problem)
 
-    def learner(self, job: Job, data: Tensor) -> "Learner":
-        """A trainer."""
+    def learner(self, job: Job, data: Tensor, average: bool = False) -> "Learner":
+        """A trainer, which always averages."""
         return Learner(Trainer(job, data))
 
     def annealing(self, problem: Problem, settings: Annealing) -> Work:

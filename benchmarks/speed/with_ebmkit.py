@@ -48,9 +48,9 @@ class Contestant(contender.Contender):
         sampler = sampler_of("mala", problem.step_size)
         return lambda steps: sampler.sample(problem.plain, problem.x, steps=steps)
 
-    def learner(self, job: Job, data: Tensor) -> "Learner | None":
+    def learner(self, job: Job, data: Tensor, average: bool = False) -> "Learner | None":
         """Its trainer."""
-        return Learner(job, data) if job.method in METHODS else None
+        return Learner(job, data, average) if job.method in METHODS else None
 
     def annealing(self, problem: Problem, settings: Annealing) -> Work:
         """Forward chains."""

@@ -56,9 +56,9 @@ class Contestant(contender.Contender):
         sampler = sampler_of("mala", Energy(problem.plain), problem.step_size)
         return lambda steps: sampler.sample(x=problem.x, n_steps=steps)
 
-    def learner(self, job: Job, data: Tensor) -> "Learner | None":
+    def learner(self, job: Job, data: Tensor, average: bool = False) -> "Learner | None":
         """Its README's loop."""
-        return Learner(job, data) if job.method in METHODS else None
+        return Learner(job, data, average) if job.method in METHODS else None
 
 
 def sampler_of(kind: str, energy: Energy, step_size: float) -> LangevinDynamics | HamiltonianMonteCarlo:
