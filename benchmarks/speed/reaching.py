@@ -4,7 +4,7 @@ Ours trains as `params.yaml` says, its learning rate falling over its budget, an
 The others get the same network and first weights, batch, learning rate and chains in their documented loop, with their
 own moving average, and are judged by it or by the weights as they are, whichever is better. Chains of ours are
 adjusted; so are theirs (torchebm: Hamiltonian Monte Carlo of one leapfrog step, which is the same). KL is ours, by
-quadrature, while the clock stands; the moments at which it is computed are `FACTOR` apart.
+quadrature, while the clock stands; the moments at which it is computed are a factor of `FACTOR` apart.
 """
 
 import copy
@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import torch
 from torch import nn
 
 from benchmarks.speed import problems
@@ -31,10 +32,11 @@ from ebmbench.training.trainer import Diverged
 GOAL = 0.05
 FIRST, FACTOR = 0.5, 1.15  # seconds until the first look, and from look to look
 BLOCK = 10  # steps between looks at the clock
-CELLS = 128  # of less than half a mode’s deviation: the midpoint rule is exact to six digits there
+CELLS = 128  # of less than half a mode's deviation: the midpoint rule is exact to six digits there
 METHODS = ("mle", "cd", "pcd", "dsm", "ssm", "nce")
 
 Judge = Callable[[nn.Module], float]
+Clock = Callable[[], float]
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,8 @@ def kl(network: nn.Module) -> float:
     """Of a network in the plane; infinite if no grid holds its mass, and not a number if its energies are not."""
     facts, data = problems.eight_gaussians()
     subject = Subject(copy.deepcopy(network).double(), None)
+    if not torch.isfinite(network(data[:1000])).all():
+        return math.nan
     try:
         value = load("metrics", "kl").compute(Evaluation(subject, data[:2], density(), facts, Metrics(cells=CELLS)))
     except Unavailable:
@@ -72,39 +76,56 @@ def kl(network: nn.Module) -> float:
     return math.nan if value.value is None else value.value
 
 
-def reach(learner: Learner, limit: float, judge: Judge = kl, clock: Callable[[], float] = time.perf_counter) -> Reached:
-    """Train until the goal, the limit in seconds, the end of the learner's own schedule, or divergence."""
-    spent, steps, look, found = 0.0, 0, FIRST, math.inf
-    while True:
-        start = clock()
+class Race:
+    """One training on its way: `seconds` and `steps` so far, and how it ended, once it has."""
+
+    def __init__(self, learner: Learner, limit: float, judge: Judge = kl, clock: Clock = time.perf_counter) -> None:
+        self.learner, self.limit, self.judge, self.clock = learner, limit, judge, clock
+        self.seconds, self.steps, self.look = 0.0, 0, FIRST
+        self.ended: Reached | None = None
+
+    def go_on(self) -> None:
+        """Train until the next look is due, and look."""
         try:
-            learner.advance(BLOCK)
+            self._train()
         except Diverged:
-            return Reached(spent, steps, math.nan, f"diverged at {spent:.0f} s")
-        spent, steps = spent + clock() - start, steps + BLOCK
-        if spent < look and not learner.done:
-            continue
-        look = FACTOR * spent
-        found = min((judge(network) for network in learner.networks()), key=lambda value: (math.isnan(value), value))
-        if found <= GOAL:
-            return Reached(spent, steps, found)
-        if math.isnan(found):
-            return Reached(spent, steps, found, f"diverged by {spent:.0f} s")
-        if learner.done:
-            return Reached(spent, steps, found, f"not within its budget, {spent:.0f} s")
-        if spent >= limit:
-            return Reached(spent, steps, found, f"not within {limit:g} s")
+            return self._end(math.nan, "diverged at")
+        self.look = FACTOR * self.seconds
+        found = [self.judge(network) for network in self.learner.networks()]
+        best = min((value for value in found if not math.isnan(value)), default=math.nan)
+        if best <= GOAL:
+            self._end(best)
+        elif math.isnan(best):
+            self._end(best, "diverged by")
+        elif self.learner.done:
+            self._end(best, "not within its budget of")
+        elif self.seconds >= self.limit:
+            self._end(best, "not within")
+
+    def _train(self) -> None:
+        while self.seconds < min(self.look, self.limit) and not self.learner.done:
+            start = self.clock()
+            self.learner.advance(BLOCK)
+            self.seconds, self.steps = self.seconds + self.clock() - start, self.steps + BLOCK
+
+    def _end(self, found: float, how: str = "") -> None:
+        self.ended = Reached(self.seconds, self.steps, found, how and f"{how} {self.seconds:.0f} s")
 
 
 def reached(entered: list[Contender], limit: float, seeds: int) -> Iterator[tuple[str, str, list[Reached]]]:
-    """Method, contender and how its trainings went, one for each seed."""
+    """Method, contender and how its trainings went, one for each seed; contenders take turns from look to look."""
+    data = problems.eight_gaussians()[1]
     for method in METHODS:
         found: dict[str, list[Reached]] = {one.name: [] for one in entered}
         for seed in range(seeds):
-            for one in entered:
-                learner = one.learner(job(method, seed), problems.eight_gaussians()[1], average=True)
-                if learner is not None:
-                    found[one.name].append(reach(learner, limit))
+            learners = {one.name: one.learner(job(method, seed), data, average=True) for one in entered}
+            races = {name: Race(learner, limit) for name, learner in learners.items() if learner is not None}
+            while going := [race for race in races.values() if race.ended is None]:
+                for race in going:
+                    race.go_on()
+            for name, race in races.items():
+                assert race.ended is not None
+                found[name].append(race.ended)
         yield from ((method, name, runs) for name, runs in found.items())
 
 

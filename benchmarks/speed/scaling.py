@@ -32,26 +32,18 @@ class Load:
 
 def loads() -> Iterator[Load]:
     """All that may grow."""
-    pose = problems.posed
-    mlp = {"width": 64, "layers": 3}
-    yield Load(
-        "batch",
-        "event·step",
-        BATCHES,
-        lambda n: n,
-        lambda one, n: one.langevin(pose("mlp", mlp, problems.vectors(2), n)),
-    )
-    yield Load(
-        "dimension",
-        "event·step·dimension",
-        DIMENSIONS,
-        lambda n: 256 * n,
-        lambda one, n: one.langevin(pose("mlp", mlp, problems.vectors(n), 256)),
-    )
-    yield Load(
-        "chains", "chain·step", CHAINS, lambda n: n, lambda one, n: one.mala(pose("mlp", mlp, problems.vectors(2), n))
-    )
-    yield Load("seeds", "run·step", SEEDS, lambda n: n, side_by_side)
+
+    def pose(dimension: int, batch: int) -> problems.Problem:
+        return problems.posed("mlp", {"width": 64, "layers": 3}, problems.vectors(dimension), batch)
+
+    def itself(size: int) -> int:
+        return size
+
+    yield Load("batch", "event·step", BATCHES, itself, lambda one, n: one.langevin(pose(2, n)))
+    per = "event·step·dimension"
+    yield Load("dimension", per, DIMENSIONS, lambda n: 256 * n, lambda one, n: one.langevin(pose(n, 256)))
+    yield Load("chains", "chain·step", CHAINS, itself, lambda one, n: one.mala(pose(2, n)))
+    yield Load("seeds", "run·step", SEEDS, itself, side_by_side)
 
 
 def side_by_side(one: Contender, runs: int) -> Work | None:
