@@ -94,7 +94,7 @@ class Pupil:
         ({20 * BLOCK: 1.0, 10**6: GOAL}, ""),
         ({10**6: 1.0}, "not within 3 s (KL 1)"),
         ({10**6: math.inf}, "not within 3 s"),
-        ({10**6: math.nan}, "diverged by 0 s"),
+        ({10**6: math.nan}, "diverged by 1 s"),
         ({20 * BLOCK: 1.0}, "diverged at 2 s"),
     ],
 )
