@@ -6,7 +6,7 @@ READY := .venv/ready
 PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: bench browser test coverage test-slow chaos check format audit clean help
+.PHONY: bench browser test coverage test-slow chaos check format audit speed clean help
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -56,6 +56,12 @@ audit: $(READY)  ## Ask PyPI's advisories about every pinned package (needs the 
 	$(PYTHON) -m venv .venv/audit
 	.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
 	.venv/audit/bin/pip-audit --strict --disable-pip --no-deps --requirement constraints.txt
+
+speed:  ## Measure speed beside the bare loop and other libraries, in an environment of its own; SPEED='--kl --scaling --profile' for all of it
+	$(PYTHON) -m venv .venv/bench
+	.venv/bench/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt torch torchvision
+	.venv/bench/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
+	OMP_NUM_THREADS=1 .venv/bench/bin/python -m benchmarks.speed $(SPEED)
 
 clean: $(READY)  ## Free the disk of what work/ holds and DVC's cache has too
 	@$(BIN)/ebmbench clean

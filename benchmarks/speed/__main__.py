@@ -1,0 +1,7 @@
+"""`python -m benchmarks.speed`."""
+
+import sys
+
+from benchmarks.speed.command import main
+
+sys.exit(main())

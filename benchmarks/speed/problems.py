@@ -1,0 +1,100 @@
+"""What is measured on: networks of the sizes that the suites use, with data or noise to start chains from.
+
+Weights are those that training starts with, if nothing else is said. Every problem holds our network and its plain
+copy, compared once.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks.speed.plain import matches, plain
+from ebmbench.core.facts import Facts
+from ebmbench.core.registry import load
+from ebmbench.core.sections import Training
+from ebmbench.core.streams import stream
+from ebmbench.data.eight_gaussians import density
+from ebmbench.training.job import Job
+from ebmbench.training.trainer import Trainer
+
+COUNT = 50_000  # as params.yaml has it
+TAUGHT = 1000  # steps
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Chains at `x` on an energy: our network, and the same as plain PyTorch; η in the data's own units."""
+
+    facts: Facts
+    network: nn.Module
+    plain: nn.Module
+    x: Tensor
+    step_size: float
+
+
+def posed(model: str, settings: dict[str, Any], facts: Facts, batch: int, step_size: float = 0.0025) -> Problem:
+    """A problem with a network at its start; η in units of the data's variance."""
+    module = load("models", model)
+    network = module.Model(module.Settings(**settings), facts).initialise(stream(0, "speed", "weights"))
+    x, twin = facts.starts(batch, stream(0, "speed", "starts")), plain(network)
+    matches(network, twin, x)
+    return Problem(facts, network, twin.requires_grad_(False), x, step_size * facts.unit**2)
+
+
+@cache
+def eight_gaussians() -> tuple[Facts, Tensor]:
+    """Facts and data of the toy that methods are trained on."""
+    data = density().sample(COUNT, stream(0, "speed", "data")).float()
+    return Facts.of("eight_gaussians", data.numpy(), data.numpy()[:2], licence="none", hash="none"), data
+
+
+def vectors(dimension: int) -> Facts:
+    """Facts of standard normal data."""
+    identity = torch.eye(dimension).tolist() if dimension <= 64 else []
+    return Facts("normal", [dimension], COUNT, COUNT, [0.0] * dimension, identity, 1.0, "none", "none")
+
+
+def images(side: int, levels: int) -> Facts:
+    """Facts of grey images."""
+    zeros = [0.0] * side**2
+    return Facts("images", [1, side, side], COUNT, COUNT, zeros, [], 0.5, "none", "none", levels=levels)
+
+
+@cache
+def mlp_plane(batch: int) -> Problem:
+    """The perceptron of the two-dimensional suites."""
+    return posed("mlp", {"width": 64, "layers": 3}, eight_gaussians()[0], batch)
+
+
+@cache
+def mlp_trained() -> Problem:
+    """The same after a little training: a network at its start has its mass all over the place."""
+    (facts, data), method, model = eight_gaussians(), load("methods", "nce"), load("models", "mlp")
+    job = Job("nce", method.Settings(), {}, 0, Training(), model.Settings(width=64, layers=3), facts)
+    trainer = Trainer(job, data)
+    for _ in range(TAUGHT):
+        trainer._update()
+    x, twin = data[:256], plain(trainer.model)
+    matches(trainer.model, twin, x)
+    return Problem(facts, trainer.model, twin.requires_grad_(False), x, 0.0025 * facts.unit**2)
+
+
+@cache
+def mlp_digits(batch: int) -> Problem:
+    """The perceptron of `digits`: 64 pixels."""
+    return posed("mlp", {"width": 256, "layers": 2}, images(8, 17), batch)
+
+
+@cache
+def tiny(batch: int) -> Problem:
+    """The small ConvNet of `mnist`."""
+    return posed("tiny", {}, images(28, 256), batch)
+
+
+@cache
+def convnet(batch: int) -> Problem:
+    """ConvNet A of the thesis, spectrally normalised."""
+    return posed("convnet", {"variant": "A"}, images(28, 256), batch)
