@@ -56,19 +56,25 @@ def score(energy: Energy, x: Tensor, create_graph: bool = False) -> Tensor:
 
 
 def score_and_curvature(energy: Energy, x: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
-    """s(x) and vᵀ∇s(x)v for directions `(M, B, *event)`, the latter `(M, B)`; both stand in the graph of a loss.
+    """s(x) and vᵀ∇s(x)v for directions `(M, B, *event)`, the latter `(M, B)`; both stand in the graph of a loss."""
+    return energy_score_and_curvature(energy, x, directions)[1:]
 
-    One backward pass through the score for each v: a Hessian-vector product, never a Hessian.
+
+def energy_score_and_curvature(energy: Energy, x: Tensor, directions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """E(x) too; an energy that has its own way (`.energy_score_and_curvature`) is asked for it.
+
+    Else one backward pass through the score for each v: a Hessian-vector product, never a Hessian.
     """
-    own: Any = getattr(energy, "score_and_curvature", None)
+    own: Any = getattr(energy, "energy_score_and_curvature", None)
     if own is not None:
         return own(x, directions)
     with torch.enable_grad():
         x = x.detach().requires_grad_(True)
-        (gradient,) = torch.autograd.grad(energy(x).sum(), x, create_graph=True)
+        value = energy(x)
+        (gradient,) = torch.autograd.grad(value.sum(), x, create_graph=True)
         s = -gradient
         along = [torch.autograd.grad((s * v).sum(), x, create_graph=True)[0] * v for v in directions]
-    return s, torch.stack([product.flatten(1).sum(1) for product in along])
+    return value, s, torch.stack([product.flatten(1).sum(1) for product in along])
 
 
 def conditional(energy: Energy) -> bool:
@@ -117,7 +123,9 @@ class Meter:
         """E(x), counted."""
         self.counts.energy_evaluations += len(x)
         self._count(len(x), kept=torch.is_grad_enabled())
-        return self._watched(x)
+        value: Tensor = self.network(x)
+        self._see(value)
+        return value
 
     def energy_and_score(self, x: Tensor, create_graph: bool = False) -> tuple[Tensor, Tensor]:
         """E(x) and s(x), counted; with `create_graph` both passes stand in the graph of the loss."""
@@ -140,12 +148,13 @@ class Meter:
         self._count(len(x), kept=create_graph, passes=2 if has_energy else 1)
         return score(self.network, x, create_graph)
 
-    def score_and_curvature(self, x: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
-        """s(x) and its derivative along each direction, counted: two passes, and two more for each direction."""
+    def energy_score_and_curvature(self, x: Tensor, directions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """E(x), s(x) and its derivative along each direction, counted: two passes, and two more for each direction."""
         self.counts.input_gradients += len(x) * (1 + len(directions))
         self._count(len(x), kept=True, passes=2 + 2 * len(directions))
-        own = hasattr(self.network, "score_and_curvature")
-        return score_and_curvature(self.network if own else self._watched, x, directions)
+        value, s, curvature = energy_score_and_curvature(self.network, x, directions)
+        self._see(value)
+        return value, s, curvature
 
     def given(self, sigma: Tensor) -> "Meter":
         """A noise-conditional network at one level per event; its cost is counted here."""
@@ -161,11 +170,6 @@ class Meter:
         self.counts.parameter_gradients += self._graph.events
         self.counts.passes += self._graph.passes
         self._graph.events = self._graph.passes = 0
-
-    def _watched(self, x: Tensor) -> Tensor:
-        value: Tensor = self.network(x)
-        self._see(value)
-        return value
 
     def _see(self, value: Tensor) -> None:
         if self.seen is not None:

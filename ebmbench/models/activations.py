@@ -64,9 +64,7 @@ def _leaky_relu(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 _back = torch.ops.aten
 ACTIVATIONS: dict[Name, Activation] = {
     "silu": Activation(silu, _back.silu_backward, _silu, _silu_third),
-    "softplus": Activation(
-        softplus, lambda g, a: _back.softplus_backward(g, a, 1, 20), _softplus, _softplus_third
-    ),
+    "softplus": Activation(softplus, lambda g, a: _back.softplus_backward(g, a, 1, 20), _softplus, _softplus_third),
     "leaky_relu": Activation(
         lambda a: leaky_relu(a, SLOPE),
         lambda g, a: _back.leaky_relu_backward(g, a, SLOPE, False),

@@ -16,7 +16,7 @@ import torch
 from pydantic import Field
 from torch import Generator, Tensor, nn
 
-from ebmbench.core.energy import by_autograd
+from ebmbench.core.energy import energy_and_score
 from ebmbench.core.facts import Facts
 from ebmbench.models import trunk
 from ebmbench.models.trunk import Trunk, TrunkSettings
@@ -68,16 +68,21 @@ class Level:
         return value
 
     def energy_and_score(self, x: Tensor, create_graph: bool = False) -> tuple[Tensor, Tensor]:
-        """E(x, σ) and its score: by the chain rule written out if there is one level, and no graph is asked for."""
-        one = isinstance(self.sigma, float) or self.sigma.numel() == 1
-        return self.fixed().energy_and_score(x) if one and not create_graph else by_autograd(self, x, create_graph)
+        """E(x, σ) and its score, by the chain rule written out; with `create_graph` in the graph of a loss."""
+        if not create_graph:
+            return energy_and_score(self.fixed(), x)
+        u, z, sigma, width = self._inputs(x.detach())
+        jet = self.model.trunk.jet(z, z.new_zeros(0, *z.shape))
+        energy = (width / sigma).squeeze(-1) * jet.value + self.model.confinement * u.square().sum(-1)
+        gradient = jet.slope[:, :-1] / sigma + 2 * self.model.confinement * u / width
+        return energy, -gradient.reshape(x.shape)
 
     def fixed(self) -> Any:
-        """The same energy with today's weights, for a chain; with a level for each event there is nothing to gain."""
+        """The same energy with today's weights, for a chain; with a level for each event, by autograd."""
         model, scale = self.model, self.model.scale
         sigma = torch.as_tensor(self.sigma, dtype=scale.dtype, device=scale.device)
         if sigma.numel() > 1:
-            return self
+            return self.__call__
         sigma = sigma.reshape(())
         width = (model.scale.square() + sigma.square()).sqrt()
         level = trunk.Level(0.5 * (sigma / model.scale).log().reshape(1), width / sigma)

@@ -15,6 +15,7 @@ from torch import Generator, Tensor, nn
 from ebmbench.core.bare import skip_init
 from ebmbench.models.activations import ACTIVATIONS, Name
 from ebmbench.models.closed_form import ClosedForm
+from ebmbench.models.jets import Jet, jet
 from ebmbench.models.stack import Entry, Linear, Stack
 
 
@@ -57,6 +58,11 @@ class Trunk(nn.Module):
             z = self.activation.value(layer(z))
         output: Tensor = self.head(z)
         return output
+
+    def jet(self, z: Tensor, directions: Tensor) -> Jet:
+        """Value, slope and curvature along directions, of a trunk with one output, in the graph of a loss."""
+        layers = [(layer.weight, layer.bias) for layer in (*self.hidden, self.head)]
+        return jet(layers, self.activation, z, directions)
 
     @torch.no_grad()
     def closed_form(self, kappa: float, centre: Tensor, scale: Tensor, level: "Level | None" = None) -> ClosedForm:
