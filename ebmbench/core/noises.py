@@ -5,18 +5,40 @@ import math
 import torch
 from torch import Generator, Tensor
 from torch.distributions import Distribution, Independent, MultivariateNormal, Uniform, constraints
+from torch.nn.functional import linear
 
 from ebmbench.core.errors import UserError
 from ebmbench.core.facts import Facts
 from ebmbench.core.params import FILE
 
 
-def gaussian(facts: Facts, data: Tensor | None, inflation: float, shrinkage: float) -> MultivariateNormal:
+class Gaussian(MultivariateNormal):
+    """N(m, LLᵀ), drawn from a generator of its own, and with L⁻¹ at hand: a training step asks for both each time."""
+
+    def __init__(self, mean: Tensor, covariance: Tensor) -> None:
+        super().__init__(mean, covariance)
+        self.root = self.scale_tril
+        eye = torch.eye(len(mean), dtype=mean.dtype)
+        self.inverse = torch.linalg.solve_triangular(self.root, eye, upper=False)
+        self.constant = float(self.root.diagonal().log().sum()) + 0.5 * len(mean) * math.log(2 * math.pi)
+
+    def draw(self, count: int, generator: Generator) -> Tensor:
+        """`(count, d)`."""
+        noise = torch.randn(count, len(self.loc), generator=generator, dtype=self.loc.dtype)
+        return linear(noise, self.root, self.loc)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """`(B, d) -> (B,)`."""
+        standardised = linear(value - self.loc, self.inverse.to(value.dtype))
+        return standardised.square().sum(1).mul(-0.5) - self.constant
+
+
+def gaussian(facts: Facts, data: Tensor | None, inflation: float, shrinkage: float) -> Gaussian:
     """The data's mean and covariance × inflation, with `shrinkage` of the mean variance added to the diagonal."""
     mean, covariance = torch.tensor(facts.mean), _covariance(facts, data)
     extra = shrinkage * facts.scale**2 * torch.eye(len(mean)) if shrinkage else 0.0
     try:
-        return MultivariateNormal(mean, inflation * covariance + extra)
+        return Gaussian(mean, inflation * covariance + extra)
     except ValueError as error:
         found = f"found {shrinkage:g}, but the covariance of {facts.name} is singular"
         raise UserError(f"{FILE}: methods.nce.shrinkage: {found}, allowed: more, such as 0.02") from error
@@ -83,7 +105,12 @@ def anchored(facts: Facts, data: Tensor, count: int, widths: Tensor, generator: 
 
 
 def sample(noise: Distribution, count: int, generator: Generator) -> Tensor:
-    """torch's distributions know only the global generator: lend it a seed of ours and put it back as it was."""
+    """Draws `(count, d)`.
+
+    torch's distributions know only the global generator: lend it a seed of ours and put it back as it was.
+    """
+    if isinstance(noise, Gaussian):
+        return noise.draw(count, generator)
     seed = int(torch.randint(2**62, (), generator=generator))
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)  # torch.manual_seed formats a stack trace for absent GPUs

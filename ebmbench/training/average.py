@@ -1,7 +1,5 @@
 """Exponential moving average of weights: θ̄ ← θ̄ + (1 − β)(θ − θ̄), with β growing to its value over the first steps."""
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
@@ -9,7 +7,7 @@ from torch import Tensor
 class Average:
     """Averages of a list of tensors, in the same order."""
 
-    def __init__(self, parameters: Sequence[Tensor], decay: float) -> None:
+    def __init__(self, parameters: list[Tensor], decay: float) -> None:
         self.parameters = parameters
         self.decay = decay
         self.values = [parameter.detach().clone() for parameter in parameters]
@@ -18,8 +16,7 @@ class Average:
     def update(self, step: int) -> None:
         """Take in the current weights after step number `step` (from 1); early on, forget the initialisation faster."""
         decay = min(self.decay, step / (10 + step))
-        for value, parameter in zip(self.values, self.parameters, strict=True):
-            value.lerp_(parameter.detach(), 1 - decay)
+        torch._foreach_lerp_(self.values, self.parameters, 1 - decay)
 
     @torch.no_grad()
     def apply(self) -> None:
