@@ -28,18 +28,29 @@ def precision_and_recall(generated: Tensor, real: Tensor, k: int, block: int = B
 
 def _radii(x: Tensor, k: int, block: int) -> Tensor:
     """The distance of every point to its k-th neighbour, `(N,)`; the nearest of all is the point itself."""
-    return torch.cat([_nearest(rows, x, k + 1, block)[:, -1] for rows in x.split(block)])
+    if len(x) <= k:
+        raise ValueError(f"needs more than {k} points, has {len(x)}")
+    radii = x.new_empty(len(x))
+    for rows, radius in zip(x.split(block), radii.split(block), strict=True):
+        radius.copy_(_nearest(rows, x, k + 1, block)[:, -1])
+    return radii
 
 
 def _nearest(rows: Tensor, x: Tensor, count: int, block: int) -> Tensor:
     """The smallest distances of every row, ascending, `(B, count)`."""
-    parts = [torch.cdist(rows, part).topk(min(count, len(part)), largest=False).values for part in x.split(block)]
-    return torch.cat(parts, dim=1).topk(count, largest=False).values
+    found = rows.new_full((len(rows), count), torch.inf)
+    for part in x.split(block):
+        nearest = torch.cdist(rows, part).topk(min(count, len(part)), largest=False).values
+        # Written in place: what stays between large blocks that come and go would keep their memory from being reused.
+        found.copy_(torch.cat([found, nearest], dim=1).topk(count, largest=False).values)
+    return found
 
 
 def _inside(x: Tensor, centres: Tensor, radii: Tensor, block: int) -> float:
     """The share of points that lie in any of the balls."""
-    inside = torch.cat([_in_any(rows, centres, radii, block) for rows in x.split(block)])
+    inside = x.new_empty(len(x), dtype=torch.bool)
+    for rows, found in zip(x.split(block), inside.split(block), strict=True):
+        found.copy_(_in_any(rows, centres, radii, block))
     return float(inside.float().mean())
 
 

@@ -49,7 +49,7 @@ def test_a_point_is_inside_if_it_is_as_near_as_the_third_neighbour() -> None:
 
 
 def test_fewer_points_than_neighbours_have_no_manifold() -> None:
-    with pytest.raises(RuntimeError, match="out of range"):
+    with pytest.raises(ValueError, match="needs more than 3 points, has 3"):
         precision_and_recall(normal(3, 2, 0), normal(9, 2, 1), 3)
 
 
