@@ -70,8 +70,8 @@ def judge_points(folder: Path, count: int = 100_000) -> str:
     return f"{count} samples: " + ", ".join(f"{name} {value:.1e}" for name, value in found.items())
 
 
-def judge_images(folder: Path, count: int = 100_000, neighbours: bool = False) -> str:
-    """Images of 8×8, by FID, KID and IS on the features of a classifier; precision and recall take count² distances."""
+def judge_images(folder: Path, count: int = 100_000) -> str:
+    """Images of 8×8, by FID, KID, IS, precision and recall on the features of a classifier."""
     import torch
 
     from ebmbench.core.facts import load_facts, read_split
@@ -95,15 +95,24 @@ def judge_images(folder: Path, count: int = 100_000, neighbours: bool = False) -
     noise = 0.1 * torch.randn(count, *train.shape[1:], generator=torch.Generator().manual_seed(0))
     x = train[torch.arange(count) % len(train)] + noise
     e = Evaluation(Subject(None, x), test, None, load_facts(data), Metrics(), train, folder / "features" / "digits")
-    wanted = {"fid": True, "kid": True, "isc": True, "prc": neighbours, "kid_subset_size": 250}
+    wanted = {"fid": True, "kid": True, "isc": True, "prc": True, "kid_subset_size": 250}
     found = calculate(generated(e), reference(e), extractor_name(e), **wanted)
-    said = ["frechet_inception_distance", "precision"] if neighbours else ["frechet_inception_distance"]
+    said = ["frechet_inception_distance", "precision", "recall"]
     return f"{count} images: " + ", ".join(f"{name} {found[name]:.2f}" for name in said)
 
 
-def judge_neighbours(folder: Path) -> str:
-    """The same of fewer, with precision and recall."""
-    return judge_images(folder, 20_000, neighbours=True)
+def search_neighbours(folder: Path, count: int = 100_000) -> str:
+    """Precision and recall of as many generated features as real ones, 64 of each: 4 count² distances."""
+    import torch
+
+    from ebmbench.metrics.fidelity import NEIGHBOURS
+    from ebmbench.metrics.neighbours import precision_and_recall
+
+    torch.set_num_threads(1)
+    generator = torch.Generator().manual_seed(0)
+    real, generated = (torch.randn(count, 64, dtype=torch.float64, generator=generator) for _ in range(2))
+    precision, recall = precision_and_recall(generated, real, NEIGHBOURS)
+    return f"{count} against {count}: precision {precision:.3f}, recall {recall:.3f}"
 
 
 def report_rows(folder: Path, rows: int = 10_000) -> str:
@@ -183,7 +192,7 @@ CASES: dict[str, Callable[[Path], str]] = {
     "plan 1 000 runs of one cell": plan_runs,
     "judge 100 000 points": judge_points,
     "judge 100 000 images": judge_images,
-    "judge 20 000 images, with neighbours": judge_neighbours,
+    "neighbours of 100 000 features": search_neighbours,
     "report 10 000 rows": report_rows,
     "train for long": long_run,
 }

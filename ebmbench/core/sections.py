@@ -43,6 +43,9 @@ class Divergence(Section):
     gap: float = Field(
         10.0, gt=0, description="nats per coordinate that valid chains may end above or below the data, for as long"
     )
+    drift: float = Field(
+        0.1, ge=0, description="E = c for cold chains: it moves them so much less far than noise does, for as long"
+    )
 
 
 class Training(Section):

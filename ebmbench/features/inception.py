@@ -16,9 +16,11 @@ from torch import Tensor, nn
 
 from ebmbench.core import checkpoint
 from ebmbench.core.errors import UserError
+from ebmbench.core.pickles import NotPlain
 from ebmbench.core.vision import torch_fidelity
 from ebmbench.features.extractor import register
 from ebmbench.features.reference import tensors_hash
+from ebmbench.features.weights import read_weights
 
 KIND = "inception-v3"
 KEY = "params.yaml: metrics.inception_weights"
@@ -27,9 +29,10 @@ KEY = "params.yaml: metrics.inception_weights"
 def convert(source: Path, target: Path) -> None:
     """Write the tensors of a `.pth` file as safetensors; the one place where such a file is opened."""
     try:
-        tensors = torch.load(source, map_location="cpu", weights_only=True)
-    except Exception as error:  # a damaged or foreign file may raise anything
-        raise UserError(f"{source}: not a file of weights ({' '.join(str(error).split())[:200]})") from error
+        tensors = read_weights(source)
+    except (NotPlain, MemoryError, OSError) as error:
+        words = str(error)[:200] or "not enough memory"
+        raise UserError(f"{source}: not a file of weights ({words})") from error
     checkpoint.save(target, tensors, {"kind": KIND})
 
 

@@ -23,6 +23,7 @@ from ebmbench.features.extractor import register_classifier
 from ebmbench.features.inception import register_inception
 from ebmbench.features.reference import FILE, Reference, load
 from ebmbench.metrics.evaluation import Evaluation, Unavailable
+from ebmbench.metrics.neighbours import BLOCK, our_search
 
 SEED = 0
 FEWEST = 10  # images: as many as IS has splits, more than precision has neighbours
@@ -93,7 +94,7 @@ def _measure(e: Evaluation) -> Fidelity:
 
 def calculate(images: Tensor, real: Tensor, extractor: str, **wanted: bool | int) -> dict[str, float]:
     """torch-fidelity's numbers for uint8 images, the same whatever the global generators' states, which it keeps."""
-    with _generators_kept():
+    with _generators_kept(), our_search():
         found: dict[str, float] = torch_fidelity().calculate_metrics(
             input1=Images(images),
             input2=Images(real),
@@ -103,8 +104,7 @@ def calculate(images: Tensor, real: Tensor, extractor: str, **wanted: bool | int
             isc_splits=IS_SPLITS,
             kid_subsets=KID_SUBSETS,
             prc_neighborhood=NEIGHBOURS,
-            # Rows of a matrix of distances that fit 80 MB; the default's would fill 8 GB for 100 000 images.
-            prc_batch_size=max(10, min(1000, 10_000_000 // max(len(images), len(real)))),
+            prc_batch_size=BLOCK,
             rng_seed=SEED,
             cache=False,
             save_cpu_ram=True,

@@ -1,5 +1,6 @@
 """The contract of a sampler: settings that can be read from `params.yaml`, and what a run gives back."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -35,6 +36,11 @@ class SamplerSettings(BaseModel):
     def temperature(self) -> float:
         """T, where chains tend to exp(−E/T): 1 for every valid sampler."""
         return 1.0
+
+    @property
+    def steering(self) -> float:
+        """How far a whole run's drift takes a chain for each unit of ‖∇E‖, over how far noise takes a coordinate."""
+        return math.inf
 
     @property
     def total_steps(self) -> int:

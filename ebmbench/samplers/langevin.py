@@ -38,6 +38,12 @@ class Settings(SteppingSettings):
         """τ²/η."""
         return 1.0 if self.noise_std is None else self.noise_std**2 / self.step_size
 
+    @property
+    def steering(self) -> float:
+        """steps·½η over √steps·τ."""
+        noise = math.sqrt(self.step_size) if self.noise_std is None else self.noise_std
+        return math.sqrt(self.steps) * 0.5 * self.step_size / noise if noise else math.inf
+
     def fitted(self, facts: Facts) -> "Settings":
         """The same settings in the data's own units."""
         noise = None if self.noise_std is None else self.noise_std * facts.unit

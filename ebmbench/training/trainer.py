@@ -77,14 +77,14 @@ class Trainer:
         self.step = 0
         self.history: dict[str, list[float]] = {}
         size = math.prod(job.facts.shape)
-        self.watch = Watch(job.training.divergence, job.training.budget, self._temperature(), size)
+        self.watch = Watch(job.training.divergence, job.training.budget, *self._chains(), size)
         self.healthy = 0  # passes at the last state that is kept to go back to; 0: the start
         self.faults: list[dict[str, Any]] = []  # what the run was restarted for
 
-    def _temperature(self) -> float:
-        """Of the training chains, if there are any."""
+    def _chains(self) -> tuple[float, float]:
+        """Temperature of the training chains, if there are any, and how the energy steers them."""
         sampler = getattr(self.method, "sampler", None)
-        return 1.0 if sampler is None else float(sampler.temperature)
+        return (1.0, math.inf) if sampler is None else (float(sampler.temperature), float(sampler.steering))
 
     @property
     def progress(self) -> float:

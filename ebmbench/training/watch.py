@@ -5,7 +5,10 @@ are not finite; whose energies, or gradients along chains, are beyond the limits
 for a tenth of the budget
 
 - has been at the trivial solution E = c: no two events of a step, be they data, noise or on chains, differ by more than
-  `flat` in their log-density −E/T (T is that of the training chains, else 1); or
+  `flat` in their log-density −E/T (T is that of the training chains, else 1);
+- has been there for all that its cold chains can tell (T ≤ 0.01, where what single precision leaves of a constant is
+  already a landscape): over a run K·½η·‖∇E‖ takes them less far than `drift` times their noise, τ·√(K·d), and ‖∇E‖ is
+  below half of what it was at the first step, for random weights are nearly as flat; or
 - has lost its chains: they end, on average, further than `gap` nats per coordinate from the data's energy, where the
   model has next to no mass. Only of valid samplers (T = 1): short runs at a low temperature never were in equilibrium.
 
@@ -24,6 +27,7 @@ from torch import Tensor
 from ebmbench.core.sections import Divergence
 
 PATIENCE = 0.1  # share of the budget: a network may start flat, and chains may start far away
+COLD = 0.01  # temperature of chains that are there to descend: the suites' have 1e-4 and less
 CHAIN, GAP = "chain_gradient_norm", "energy_gap"
 SAID = {
     "loss": "loss",
@@ -74,24 +78,27 @@ class Watch:
     limits: Divergence
     budget: int
     temperature: float
+    steering: float  # of the training chains, as a sampler tells it
     size: int  # coordinates of an event
     since: dict[str, int] = field(default_factory=dict)  # passes when what is not yet a divergence began
     before: Values = field(default_factory=dict)
+    first: float | None = None  # ‖∇E‖ along chains at the first step
 
     def look(self, values: Values, step: int, passes: int) -> None:
         """Raise `Diverged` if a step's values are those of a run that has."""
-        cause = _not_finite(values) or self._beyond(values) or self._flat(values, passes) or self._apart(values, passes)
+        cause = _not_finite(values) or self._beyond(values)
+        cause = cause or self._flat(values, passes) or self._loose(values, passes) or self._apart(values, passes)
         if cause:
             raise Diverged(f"{cause} at step {step}", values, self.before)
         self.before = values
 
     def state(self) -> dict[str, Any]:
         """What the next look depends on."""
-        return {"since": self.since, "before": self.before}
+        return {"since": self.since, "before": self.before, "first": self.first}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Become the watch whose `state()` this was."""
-        self.since, self.before = dict(state["since"]), state["before"]
+        self.since, self.before, self.first = dict(state["since"]), state["before"], state["first"]
 
     def _beyond(self, values: Values) -> str:
         limits = dict.fromkeys(("lowest_energy", "highest_energy"), self.limits.energy)
@@ -107,6 +114,15 @@ class Watch:
         spread = values["highest_energy"] - values["lowest_energy"]
         lasts = self._lasts("flat", spread < self.limits.flat * self.temperature, passes)
         return f"E = c: no two energies differ by more than {spread:.3g}" if lasts else ""
+
+    def _loose(self, values: Values, passes: int) -> str:
+        if CHAIN not in values or self.temperature > COLD:
+            return ""
+        norm = values[CHAIN]
+        self.first = norm if self.first is None else self.first
+        share = self.steering * norm / math.sqrt(self.size)
+        lasts = self._lasts("loose", share < self.limits.drift and norm < self.first / 2, passes)
+        return f"E = c: it moves chains {share:.3g} times as far as noise does" if lasts else ""
 
     def _apart(self, values: Values, passes: int) -> str:
         gap = values.get(GAP, 0.0) if self.temperature == 1 else 0.0

@@ -148,3 +148,17 @@ def test_a_folder_tells_the_suite_of_the_other_side(own: Path, capsys: pytest.Ca
             text = capsys.readouterr().out
             assert text.startswith("# ebmbench: suite `small`, from ")
             assert "| `training.budget` | `100` | `50` |" in text
+
+
+def test_what_a_report_holds_cannot_move_the_cursor(
+    own: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = own / "reports" / "small" / "latest" / "results.csv"
+    results.write_text(
+        results.read_text(encoding="utf-8").replace("two_moons", "two\x1b[2J\u202emoons"), encoding="utf-8"
+    )
+    monkeypatch.chdir(own)
+    assert main(["compare", "v1"]) in (0, 1)
+    captured = capsys.readouterr()
+    assert r"two\x1b[2J\u202emoons" in captured.out
+    assert not {"\x1b", "\u202e"} & set(captured.out + captured.err)

@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from ebmbench.core.errors import UserError
+from ebmbench.core.pickles import NotPlain
 from ebmbench.data import cifar10
-from ebmbench.data.images.batches import NotPlain, read_batch
+from ebmbench.data.images.batches import read_batch
 from tests.data.originals import cifar_batches, cifar_pickle_bytes, cifar_record_bytes, files, write_tar
 
 pytestmark = pytest.mark.usefixtures("untouched_global_generator")

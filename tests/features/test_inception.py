@@ -13,6 +13,7 @@ from ebmbench.core.registry import load
 from ebmbench.core.streams import stream
 from ebmbench.core.vision import torch_fidelity
 from ebmbench.features import inception
+from ebmbench.features.reference import tensors_hash
 from ebmbench.metrics import fidelity
 from tests.features.project import evaluation
 
@@ -100,6 +101,14 @@ class Trap:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Path("trapped").touch, ())
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_both_of_torchs_formats_are_converted_to_the_same_weights(tmp_path: Path, zipped: bool) -> None:
+    torch.save(theirs().state_dict(), tmp_path / "a.pth", _use_new_zipfile_serialization=zipped)
+    inception.convert(tmp_path / "a.pth", tmp_path / "a.safetensors")
+    found = inception.read(tmp_path / "a.safetensors")
+    assert tensors_hash(found) == tensors_hash(theirs().state_dict())
 
 
 def test_a_file_with_code_in_it_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

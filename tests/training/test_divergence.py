@@ -13,12 +13,13 @@ import torch
 from ebmbench.core import checkpoint
 from ebmbench.core.files import read_json
 from ebmbench.core.registry import load, names
-from ebmbench.core.sections import Divergence
+from ebmbench.core.sections import Divergence, Training
 from ebmbench.training.job import Job
 from ebmbench.training.run import train
 from ebmbench.training.trainer import Trainer
 from ebmbench.training.watch import Diverged, Watch
-from tests.training.test_resume import DATA, job
+from tests.images import image_facts, images
+from tests.training.test_resume import DATA, SHORT, job
 
 FINE = {"loss": 0.1, "gradient_norm": 2.0, "lowest_energy": -3.0, "highest_energy": 4.0, "chain_gradient_norm": 1.5}
 
@@ -48,7 +49,7 @@ def with_settings(method: str, **settings: Any) -> Job:
     ],
 )
 def test_a_bad_value_ends_a_run_with_what_was_before(name: str, value: float, cause: str) -> None:
-    watch = Watch(Divergence(), budget=1000, temperature=1.0, size=2)
+    watch = Watch(Divergence(), budget=1000, temperature=1.0, steering=1.0, size=2)
     watch.look(FINE, 6, 60)
     with pytest.raises(Diverged) as caught:
         watch.look({**FINE, name: value}, 7, 70)
@@ -60,7 +61,10 @@ def test_a_bad_value_ends_a_run_with_what_was_before(name: str, value: float, ca
 
 
 def test_flat_energies_end_a_run_only_if_they_stay_flat_for_a_tenth_of_the_budget() -> None:
-    watch, flat = Watch(Divergence(), budget=1000, temperature=0.1, size=2), {**FINE, "lowest_energy": 3.96}
+    watch, flat = (
+        Watch(Divergence(), budget=1000, temperature=0.1, steering=1.0, size=2),
+        {**FINE, "lowest_energy": 3.96},
+    )
     for step, values in enumerate([flat] * 9 + [FINE] + [flat] * 10):
         watch.look(values, step, 10 * step)
     with pytest.raises(Diverged, match=r"E = c: no two energies differ by more than 0\.04 at step 20"):
@@ -70,7 +74,7 @@ def test_flat_energies_end_a_run_only_if_they_stay_flat_for_a_tenth_of_the_budge
 @pytest.mark.parametrize(("gap", "side"), [(20.5, "above"), (-20.5, "below")])
 def test_valid_chains_that_stay_far_from_the_data_end_a_run(gap: float, side: str) -> None:
     far = {**FINE, "energy_gap": gap}
-    watch, cold = (Watch(Divergence(), budget=1000, temperature=t, size=2) for t in (1.0, 0.01))
+    watch, cold = (Watch(Divergence(), budget=1000, temperature=t, steering=1.0, size=2) for t in (1.0, 0.01))
     for step in range(10):
         watch.look(far, step, 10 * step)
     with pytest.raises(Diverged, match=f"chains have left the model: they end 20.5 nats {side} the data at step 10"):
@@ -121,6 +125,41 @@ def test_the_trivial_solution_is_found_out(tmp_path: Path) -> None:
     assert status["reason"].startswith("E = c: no two energies differ by more than 0.")
 
 
+def test_cold_chains_that_noise_moves_and_not_the_energy_end_a_run() -> None:
+    """Noise goes √2 (two coordinates) while drift goes the gradient's norm: a share of 0.07 from 0.1."""
+    cold, warm = (Watch(Divergence(), budget=1000, temperature=t, steering=1.0, size=2) for t in (0.01, 0.02))
+    loose, tight = {**FINE, "chain_gradient_norm": 0.1}, {**FINE, "chain_gradient_norm": 0.15}
+    for step, values in enumerate([FINE] + [loose] * 9 + [tight] + [loose] * 10):
+        cold.look(values, step, 10 * step)
+        warm.look(values, step, 10 * step)
+    warm.look(loose, 21, 210)
+    with pytest.raises(Diverged, match=r"E = c: it moves chains 0\.0707 times as far as noise does at step 21"):
+        cold.look(loose, 21, 210)
+
+
+def test_a_network_that_is_as_flat_as_it_started_has_not_diverged() -> None:
+    watch, values = Watch(Divergence(), 1000, 1e-4, 1.0, 2), {**FINE, "chain_gradient_norm": 0.1}
+    for step in range(100):
+        watch.look({**values, "chain_gradient_norm": 0.06 if step else 0.1}, step, 10 * step)
+    assert watch.first == 0.1
+    assert watch.since == {}
+
+
+def test_the_trivial_solution_is_found_out_at_an_images_temperature(tmp_path: Path) -> None:
+    """The penalty flattens a ConvNet; over T its energies still differ by more than E = c allows of valid chains."""
+    cold = {"sampler": {**SHORT, "steps": 5}, "buffer": 20, "learning_rate": 1e-2, "energy_penalty": 1e4}
+    settings = load("methods", "mle").Settings(model="tiny", **cold)
+    training = Training(budget=40_000, batch_size=8, beta1=0.0)
+    network = load("models", "tiny").Settings(width=2)
+    one = Job("mle", settings, {}, 0, training, network, image_facts((1, 8, 8)))
+    train(one, images(30, (1, 8, 8)), tmp_path / "work", tmp_path)
+    status = read_json(tmp_path / "status.json")
+    assert status["status"] == "diverged"
+    assert status["reason"].startswith("E = c: it moves chains 0.00")
+    values = status["faults"][0]["values"]
+    assert values["highest_energy"] - values["lowest_energy"] > Divergence().flat * 1e-4
+
+
 def test_a_run_that_was_long_sick_goes_back_to_before_it_was(tmp_path: Path) -> None:
     still = {"kind": "langevin", "steps": 1, "step_size": 1e-8}
     one = with_settings("cd", sampler=still, learning_rate=3e-2, energy_penalty=10.0)
@@ -136,9 +175,9 @@ def test_a_run_that_was_long_sick_goes_back_to_before_it_was(tmp_path: Path) -> 
 
 def test_a_watch_that_is_restored_has_waited_as_long_as_it_had() -> None:
     values = {"loss": 1.0, "gradient_norm": 1.0, "lowest_energy": 0.0, "highest_energy": 0.1}
-    first = Watch(Divergence(), budget=1000, temperature=1.0, size=2)
+    first = Watch(Divergence(), budget=1000, temperature=1.0, steering=1.0, size=2)
     first.look(values, 0, 0)
-    second = Watch(Divergence(), budget=1000, temperature=1.0, size=2)
+    second = Watch(Divergence(), budget=1000, temperature=1.0, steering=1.0, size=2)
     second.restore(json.loads(json.dumps(first.state())))
     second.look(values, 1, 99)
     with pytest.raises(Diverged, match="E = c"):

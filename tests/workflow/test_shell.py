@@ -63,6 +63,20 @@ def crash(root: Path) -> None:
     raise ArithmeticError("too\nlarge")
 
 
+def unspeakable(root: Path) -> None:
+    raise ValueError("no file \udcff\x1b[2J")  # a name that is no text, with a command to the terminal
+
+
+def test_a_failure_that_cannot_be_encoded_is_told_all_the_same(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_stage("train@a-dsm", unspeakable) == 1
+    failures, said = project / "work" / "failures", r"ValueError: no file \udcff\x1b[2J"
+    assert read_json(failures / "train_a-dsm.json")["reason"] == said
+    assert r"no file \udcff" in (failures / "train_a-dsm.log").read_text(encoding="utf-8")
+    assert said in capsys.readouterr().err
+
+
 def test_a_crash_leaves_its_reason_and_success_removes_it(project: Path) -> None:
     note = project / "work" / "failures" / "train_a-dsm.json"
     assert run_stage("train@a-dsm", crash) == 1

@@ -1,18 +1,15 @@
-"""CIFAR-10's Python batches are pickles, and a pickle may run any program: this one reader lets none run.
+"""CIFAR-10's Python batches are pickles of a dict with an array and a list, read so that no program in them can run.
 
-A batch is a dict with an array and a list. Of all names that a pickle may ask for, only the three that arrays are made
-of are known, and they stand for classes of this file that keep what they are given: NumPy itself is not called.
+Of all names only the three that arrays are made of are known, and they stand for classes of this file that keep what
+they are given: NumPy itself is not called.
 """
 
 import io
-import pickle
 from typing import Any
 
 import numpy as np
 
-
-class NotPlain(Exception):
-    """The pickle asks for more than arrays, or is no pickle of a batch."""
+from ebmbench.core.pickles import NotPlain, read_pickle
 
 
 class _Array:
@@ -51,21 +48,14 @@ KNOWN: dict[tuple[str, str], Any] = {
 }
 
 
-class _Reader(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in KNOWN:
-            raise NotPlain(f"refused: the pickle asks for {module}.{name}")
-        return KNOWN[module, name]
-
-
 def read_batch(body: bytes) -> tuple[np.ndarray, list[int]]:
     """The images `(N, 3072)` and labels of one batch."""
+    batch = read_pickle(io.BytesIO(body), KNOWN)
     try:
-        batch = _Reader(io.BytesIO(body), encoding="latin1").load()
         pixels, labels = batch["data"].rows(), batch["labels"]
     except (NotPlain, MemoryError):
         raise
-    except Exception as error:  # a broken pickle can raise nearly anything
+    except Exception as error:  # what is in the place of the array can raise nearly anything
         raise NotPlain(f"no batch: {error}") from error
     if pixels.ndim != 2 or len(labels) != len(pixels):
         raise NotPlain(f"found {len(labels)} labels for images of shape {pixels.shape}")

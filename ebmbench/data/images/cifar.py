@@ -15,7 +15,8 @@ from torch import Tensor
 
 from ebmbench.core.errors import UserError
 from ebmbench.core.vision import torchvision
-from ebmbench.data.images.batches import NotPlain, read_batch
+from ebmbench.core.pickles import NotPlain
+from ebmbench.data.images.batches import read_batch
 from ebmbench.data.images.download import Remote
 from ebmbench.data.images.files import Files, Recipe, Wanted
 from ebmbench.data.images.images import Images
