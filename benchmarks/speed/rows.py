@@ -14,6 +14,7 @@ from ebmbench.core.sections import Annealing, Training
 from ebmbench.training.job import Job
 
 CHAIN = {"kind": "langevin", "step_size": 0.0025}
+STEPS = 20  # of a chain: what training takes
 ENDLESS = 10**15  # passes: the learning rate does not fall while it is measured
 
 # Methods of ours, and how they are set for a step of training to be the same work for everybody.
@@ -54,8 +55,15 @@ def chain_rows() -> Iterator[Row]:
         "ConvNet A 28×28, batch 32": (problems.convnet, 32),
     }
     for name, (pose, batch) in sizes.items():
-        yield Row(f"Langevin, {name}", "step", lambda one, pose=pose, batch=batch: one.langevin(pose(batch)))
-    yield Row("MALA, MLP 2-D, batch 256", "step", lambda one: one.mala(problems.mlp_plane(256)))
+        yield Row(
+            f"Langevin, {name}", "step", lambda one, pose=pose, batch=batch: _chains(one.langevin(pose(batch))), STEPS
+        )
+    yield Row("MALA, MLP 2-D, batch 256", "step", lambda one: _chains(one.mala(problems.mlp_plane(256))), STEPS)
+
+
+def _chains(steps: Work | None) -> Work | None:
+    """A unit is a whole chain, with all that is done once for it."""
+    return None if steps is None else lambda count: [steps(STEPS) for _ in range(count)]
 
 
 def training_rows() -> Iterator[Row]:

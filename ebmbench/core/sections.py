@@ -57,7 +57,9 @@ class Training(Section):
     clip: float = Field(100.0, gt=0, description="largest norm of a parameter gradient")
     rows: int = Field(200, ge=1, description="rows of history per run, evenly spaced over the budget")
     beta1: float = Field(0.9, ge=0, lt=1, description="Adam's first decay; 0 is customary for image energies")
-    device: Literal["cpu", "cuda"] = Field("cpu", description="where networks are trained and sampled")
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        "auto", description="where networks are trained and sampled; auto: on a GPU if there is one"
+    )
     data_noise: float = Field(0.0, ge=0, description="deviation of Gaussian noise added to data, in units of lengths")
     snapshots: list[Annotated[float, Field(gt=0, lt=1)]] = Field(
         [], description="shares of the budget at which the model is kept, to be judged by the first metric"

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import torch
 from torch import Generator, Tensor
 
-from ebmbench.core.energy import Energy, energy_and_score
+from ebmbench.core.energy import Energy, energy_and_score, fixed
 from ebmbench.core.sections import Annealing as Settings
 from ebmbench.metrics.annealing_base import Base
 
@@ -68,7 +68,7 @@ class Path:
     """The densities f_β between a base and an energy."""
 
     def __init__(self, energy: Energy, base: Base) -> None:
-        self.energy, self.base = energy, base
+        self.energy, self.base = fixed(energy), base
 
     def at(self, y: Tensor) -> State:
         """What is known at y; no graph is kept."""

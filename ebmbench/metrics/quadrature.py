@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ebmbench.core.energy import Energy
+from ebmbench.core.energy import Energy, fixed
 from ebmbench.core.facts import Facts
 
 HALF_WIDTHS = (4.0, 6.0, 8.0, 16.0)
 WIDEST = 64.0
 TOLERANCE = 1e-6
-CHUNK = 16_384
+CHUNK = 2_048
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ class Quadrature:
 
 def integrate(energy: Energy, facts: Facts, cells: int) -> Quadrature:
     """The smallest grid that holds the mass, or the largest there is."""
+    energy = fixed(energy)
     far_axes, far_points = _midpoints(facts, WIDEST, cells)
     far = -in_chunks(energy, far_points)
     grid = None

@@ -38,7 +38,8 @@ def _convolution(module: nn.Module, size: tuple[int, int]) -> tuple[Layer, tuple
     assert plain.bias is not None
     weight, kernel, stride, padding = _weight(module), plain.kernel_size, plain.stride[0], int(plain.padding[0])
     if kernel == size and padding == 0:
-        return Flattening.of(weight.flatten(1), plain.bias.detach(), (plain.in_channels, *size)), (0, 0, 0)
+        ordered = weight.permute(0, 2, 3, 1).flatten(1)  # no copy in channels_last
+        return Flattening(ordered, plain.bias.detach(), (plain.in_channels, *size)), (0, 0, 0)
     given = [(side + 2 * padding - kernel[0]) // stride + 1 for side in size]
     ordered = weight.contiguous(memory_format=torch.channels_last)
     return Convolution(ordered, plain.bias.detach(), stride, padding, size), (plain.out_channels, given[0], given[1])

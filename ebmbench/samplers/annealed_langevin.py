@@ -20,6 +20,7 @@ import torch
 from pydantic import Field, ValidationInfo, field_validator
 from torch import Generator, Tensor
 
+from ebmbench.core.composed import Tempered
 from ebmbench.core.energy import Energy, conditional, score
 from ebmbench.core.errors import UserError
 from ebmbench.core.facts import Facts
@@ -117,18 +118,3 @@ def denoised(energy: Energy, x: Tensor, sigma: Tensor) -> Tensor:
 def at_level(energy: Any, x: Tensor, sigma: Tensor) -> Any:
     """A noise-conditional energy (or score) at one σ for all events."""
     return energy.given(sigma.to(x))
-
-
-class Tempered:
-    """βE for an ordinary energy; only its score is asked for."""
-
-    def __init__(self, energy: Energy, beta: float) -> None:
-        self.energy, self.beta = energy, beta
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """βE(x)."""
-        return self.beta * self.energy(x)
-
-    def score(self, x: Tensor, create_graph: bool = False) -> Tensor:
-        """β·s(x)."""
-        return self.beta * score(self.energy, x, create_graph)

@@ -43,7 +43,7 @@ def at(file: Path, samples: Path, template: Evaluation) -> Evaluation:
     trained = load(file).double()
     drawn = samples / f"{file.stem}.npy"
     x = torch.from_numpy(np.load(drawn, allow_pickle=False)) if drawn.exists() else None
-    energy = trained.energy if trained.has_energy else None
+    energy = trained.judged if trained.has_energy else None
     subject = replace(template.subject, energy=energy, score=trained.score, samples=x, trace=None)
     settings = template.settings.model_copy(update={"cells": max(16, template.settings.cells // 2)})
     return replace(template, subject=subject, settings=settings)

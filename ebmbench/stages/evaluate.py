@@ -101,7 +101,7 @@ class Run:
         method = load_module("methods", self.cell.method)
         settings = method.Settings(**trained.header["settings"])
         target = method.Method.target(settings, self.density, trained.facts.unit) if self.density else None
-        energy = trained.energy if trained.has_energy else None
+        energy = trained.judged if trained.has_energy else None
         whole = Subject(energy, None, target, self.status["learned"], trained.score, **self._trace())
         diagnostics = read_json(self._folder / "diagnostics.json") if self._files("*.npy") else {}
         subjects: dict[str, Subject] = {

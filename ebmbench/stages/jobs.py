@@ -13,6 +13,7 @@ from ebmbench.core.params import FILE, Params
 from ebmbench.core.registry import load, names
 from ebmbench.core.schema import check, known
 from ebmbench.training.job import Job, grid, shown
+from ebmbench.training.trainer import found
 
 MOST_RUNS = 10_000  # of a cell: beyond it a sweep is a mistake
 
@@ -20,9 +21,11 @@ MOST_RUNS = 10_000  # of a cell: beyond it a sweep is a mistake
 def cell_jobs(params: Params, method: str, facts: Facts) -> Iterator[Job]:
     """Every run of a cell, with the values that hold on its dataset."""
     params = params.on(facts.name)
+    # By name, for a result tells which device it comes from.
+    training = params.training.model_copy(update={"device": found(params.training.device)})
     for settings, model, swept in cell_settings(params, method):
         for seed in params.benchmark.seeds:
-            yield Job(method, settings, swept, seed, params.training, model, facts)
+            yield Job(method, settings, swept, seed, training, model, facts)
 
 
 def cell_settings(params: Params, method: str) -> Iterator[tuple[Settings, Any, dict[str, Any]]]:
@@ -51,9 +54,9 @@ def _sweeps(section: dict[str, Any], seeds: int, key: str) -> None:
             labels = [shown(value) for value in values]
             # By value, so that 1 and 1.0 are one; what has no hash (a list, say) by how it is written.
             if not labels or len({repr(one) if isinstance(one, list | dict) else one for one in labels}) < len(labels):
-                found = repr(labels) if len(repr(labels)) <= 200 else f"{len(labels)} values, some of them twice"
+                said = repr(labels) if len(repr(labels)) <= 200 else f"{len(labels)} values, some of them twice"
                 raise UserError(
-                    f"{FILE}: {key}.{name}: found {found}, allowed: one or more different values (samplers, by kind)"
+                    f"{FILE}: {key}.{name}: found {said}, allowed: one or more different values (samplers, by kind)"
                 )
             runs *= len(labels)
     if runs > MOST_RUNS:

@@ -99,7 +99,7 @@ class Bench:
 
     def _value(self, trained: Trained, data: Data, samples: Tensor | None) -> Value:
         model = trained.double()
-        subject = Subject(model.energy if model.has_energy else None, samples, score=model.score)
+        subject = Subject(model.judged if model.has_energy else None, samples, score=model.score)
         evaluation = Evaluation(subject, data.test, data.density, data.facts, self.plan.defaults.metrics)
         return judge({"": evaluation}, [self.criterion])[self.criterion, ""]
 

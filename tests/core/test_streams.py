@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from ebmbench.core.streams import draws, stream
+from ebmbench.core.streams import along, draws, even, standard, stream
 
 pytestmark = pytest.mark.usefixtures("untouched_global_generator")
 
@@ -28,3 +28,18 @@ def test_draws_are_the_streams_below_a_name() -> None:
 
 def test_the_numbers_are_pinned_so_that_old_results_can_be_made_again() -> None:
     assert torch.randint(1000, (3,), generator=stream(0, "pin")).tolist() == [319, 911, 428]
+
+
+@pytest.mark.parametrize("size", [(3, 2), (16,), (5, 1, 3, 3)])
+@pytest.mark.parametrize("block", [1, 2, 3, 7, 100])
+def test_draws_ahead_of_a_chain_are_those_of_its_steps(size: tuple[int, ...], block: int) -> None:
+    """Whatever the block: a chain on another device, which gets its noise in blocks, takes the same steps."""
+    x = torch.zeros(size)
+
+    def drawn(how: int) -> list[tuple[torch.Tensor, ...]]:
+        generator = stream(0, "chain")
+        return list(along(x, 7, lambda: (standard(x, generator), even(x, generator)), how))
+
+    for one, other in zip(drawn(block), drawn(1), strict=True):
+        assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
+        assert [part.shape for part in one] == [x.shape, x.shape[:1]]

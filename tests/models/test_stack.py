@@ -1,0 +1,94 @@
+"""Closed forms of ConvNets, activations and many events: autograd's numbers, whatever the shape of things."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from ebmbench.core.energy import by_autograd, energy_and_score, fixed, score
+from ebmbench.core.facts import Facts
+from ebmbench.core.registry import load
+from ebmbench.core.streams import stream
+from ebmbench.models import closed_form
+from ebmbench.models.activations import ACTIVATIONS
+
+TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5}
+# Sizes at which a stride leaves the last rows unread, colours, sides of different length, a kernel that covers all.
+IMAGES = [
+    ("convnet", {"variant": "A", "width": 0.1}, (1, 28, 28)),
+    ("convnet", {"variant": "A", "width": 0.1, "normalised": False}, (1, 30, 33)),
+    ("convnet", {"variant": "B", "width": 0.1}, (3, 32, 32)),
+    ("convnet", {"variant": "C", "width": 0.1}, (3, 40, 32)),
+    ("tiny", {"width": 4}, (1, 8, 8)),
+    ("tiny", {"width": 4, "confinement": 0.3}, (3, 9, 11)),
+    ("tiny", {"width": 4}, (4, 28, 28)),
+]
+
+
+def facts(shape: tuple[int, ...]) -> Facts:
+    d = torch.Size(shape).numel()
+    return Facts("g", list(shape), 1000, 1000, [0.1] * d, [], 2.0, "none", "none")
+
+
+def made(name: str, settings: dict[str, Any], shape: tuple[int, ...], dtype: torch.dtype = torch.float64) -> Any:
+    module = load("models", name)
+    return module.Model(module.Settings(**settings), facts(shape)).initialise(stream(0, "weights")).to(dtype)
+
+
+def events(count: int, shape: tuple[int, ...], dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.randn(count, *shape, generator=stream(0, "x"), dtype=torch.float64).to(dtype)
+
+
+def agree(energy: Any, x: Tensor) -> None:
+    """E, E with s, and s alone of the fixed energy are autograd's of the energy itself, relative to their size."""
+    own, theirs = fixed(energy), by_autograd(energy, x)
+    assert own is not energy
+    pairs = [(own(x), theirs[0]), *zip(energy_and_score(own, x), theirs, strict=True), (score(own, x), theirs[1])]
+    for one, other in pairs:
+        assert one.dtype == x.dtype
+        assert not one.requires_grad
+        assert one.shape == other.shape
+        assert float((one - other).abs().max()) <= TOLERANCE[x.dtype] * max(1e-3, float(other.abs().max()))
+
+
+@pytest.mark.parametrize("dtype", list(TOLERANCE), ids=str)
+@pytest.mark.parametrize(("name", "settings", "shape"), IMAGES, ids=str)
+def test_a_convnets_closed_form_is_autograds(
+    name: str, settings: dict[str, Any], shape: tuple[int, ...], dtype: torch.dtype
+) -> None:
+    agree(made(name, settings, shape, dtype), events(3, shape, dtype))
+
+
+@pytest.mark.parametrize("dtype", list(TOLERANCE), ids=str)
+@pytest.mark.parametrize("activation", list(ACTIVATIONS))
+def test_so_is_a_perceptrons_with_every_activation(activation: str, dtype: torch.dtype) -> None:
+    network = made("mlp", {"width": 16, "activation": activation, "gain": 1.0}, (2,), dtype)
+    agree(network, events(17, (2,), dtype))
+
+
+@pytest.mark.parametrize(("name", "shape"), [("mlp", (2,)), ("tiny", (1, 8, 8))])
+def test_many_events_in_parts_are_the_same_events(
+    name: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(closed_form, "BYTES", 4096)
+    monkeypatch.setattr(closed_form, "IMAGES", 3)
+    network, x = made(name, {"width": 16}, shape), events(70, shape)
+    assert fixed(network).rows < 70
+    agree(network, x)
+
+
+def test_new_weights_need_a_new_closed_form() -> None:
+    network, x = made("convnet", {"variant": "A", "width": 0.1}, (1, 28, 28)), events(2, (1, 28, 28))
+    before = fixed(network)
+    with torch.no_grad():
+        network.linears[-1].layer.bias += 1.0
+        network.convolutions[0].layer.weight *= 1.5
+    network.renew()
+    agree(network, x)
+    assert not torch.allclose(before(x), fixed(network)(x))
+
+
+def test_events_of_another_precision_are_taken() -> None:
+    network = made("mlp", {"width": 16}, (2,))
+    assert score(fixed(network), events(3, (2,), torch.float32)).dtype == torch.float64
