@@ -121,16 +121,16 @@ class Meter:
 
     def __call__(self, x: Tensor) -> Tensor:
         """E(x), counted."""
-        self.counts.energy_evaluations += len(x)
-        self._count(len(x), kept=torch.is_grad_enabled())
+        self.counts.energy_evaluations += x.shape[0]
+        self._count(x.shape[0], kept=torch.is_grad_enabled())
         value: Tensor = self.network(x)
         self._see(value)
         return value
 
     def energy_and_score(self, x: Tensor, create_graph: bool = False) -> tuple[Tensor, Tensor]:
         """E(x) and s(x), counted; with `create_graph` both passes stand in the graph of the loss."""
-        self.counts.input_gradients += len(x)
-        self._count(len(x), kept=create_graph, passes=2)
+        self.counts.input_gradients += x.shape[0]
+        self._count(x.shape[0], kept=create_graph, passes=2)
         value, s = energy_and_score(self.network, x, create_graph)
         self._see(value)
         return value, s
@@ -144,14 +144,14 @@ class Meter:
         has_energy = callable(self.network)
         if has_energy and (self.seen is not None or not hasattr(self.network, "score")):
             return self.energy_and_score(x, create_graph)[1]
-        self.counts.input_gradients += len(x)
-        self._count(len(x), kept=create_graph, passes=2 if has_energy else 1)
+        self.counts.input_gradients += x.shape[0]
+        self._count(x.shape[0], kept=create_graph, passes=2 if has_energy else 1)
         return score(self.network, x, create_graph)
 
     def energy_score_and_curvature(self, x: Tensor, directions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """E(x), s(x) and its derivative along each direction, counted: two passes, and two more for each direction."""
-        self.counts.input_gradients += len(x) * (1 + len(directions))
-        self._count(len(x), kept=True, passes=2 + 2 * len(directions))
+        self.counts.input_gradients += x.shape[0] * (1 + len(directions))
+        self._count(x.shape[0], kept=True, passes=2 + 2 * len(directions))
         value, s, curvature = energy_score_and_curvature(self.network, x, directions)
         self._see(value)
         return value, s, curvature

@@ -27,7 +27,7 @@ class ClosedForm:
 
     def __call__(self, x: Tensor) -> Tensor:
         """E(x)."""
-        if len(x) > self.rows:
+        if x.shape[0] > self.rows:
             return torch.cat([self(part) for part in x.split(self.rows)])
         z = self._input(x)
         return self._confined(z, self.stack(z))
@@ -35,7 +35,7 @@ class ClosedForm:
     def energy_and_score(self, x: Tensor, create_graph: bool = False) -> tuple[Tensor, Tensor]:
         """E(x) and −∇E(x)."""
         assert not create_graph, "weights are constants here"
-        if len(x) > self.rows:
+        if x.shape[0] > self.rows:
             values, scores = zip(*(self.energy_and_score(part) for part in x.split(self.rows)), strict=True)
             return torch.cat(values), torch.cat(scores)
         z = self._input(x)
@@ -45,14 +45,18 @@ class ClosedForm:
     def score(self, x: Tensor, create_graph: bool = False) -> Tensor:
         """−∇E(x), without the energy."""
         assert not create_graph, "weights are constants here"
-        if len(x) > self.rows:
+        if x.shape[0] > self.rows:
             return torch.cat([self.score(part) for part in x.split(self.rows)])
         z = self._input(x)
         return self._score(x, z, self.stack.descent(z))
 
     def _input(self, x: Tensor) -> Tensor:
-        x = x.detach().to(self.stack.dtype)
-        return x.flatten(1) if self.flat else x.contiguous(memory_format=torch.channels_last)
+        x = x.detach()
+        if x.dtype != self.stack.dtype:
+            x = x.to(self.stack.dtype)
+        if self.flat:
+            return x if x.dim() == 2 else x.flatten(1)
+        return x.contiguous(memory_format=torch.channels_last)
 
     def _confined(self, z: Tensor, value: Tensor) -> Tensor:
         if not self.kappa:
@@ -63,4 +67,4 @@ class ClosedForm:
     def _score(self, x: Tensor, z: Tensor, descent: Tensor) -> Tensor:
         if self.kappa:
             descent = descent.add_(z, alpha=-2 * self.kappa)
-        return descent.reshape(x.shape)
+        return descent if descent.shape == x.shape else descent.reshape(x.shape)

@@ -132,26 +132,28 @@ class Stack:
 
     def value_and_descent(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """f(x) and −∇f(x)."""
-        h, descent = self._descent(x)
-        return self.head(h).squeeze(-1), descent
+        kept = self._kept(x)
+        return self.head(self.activation.value(kept[-1])).squeeze(-1), self._descent(kept)
 
     def descent(self, x: Tensor) -> Tensor:
-        """−∇f(x)."""
-        return self._descent(x)[1]
+        """−∇f(x), for which the last hidden layer's activation is not needed."""
+        return self._descent(self._kept(x))
 
-    def _descent(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """The last hidden layer, and −∇f."""
-        h, kept, value, back = x, [], self.activation.value, self.activation.back
-        for layer in self.layers:
-            kept.append(layer(h))
-            h = value(kept[-1])
-        g = self._downhill(h)
-        for layer in reversed(self.layers):
-            g = layer.back(back(g, kept.pop()))
-        return h, g
+    def _kept(self, x: Tensor) -> list[Tensor]:
+        """a₁ … a_L."""
+        kept = [self.layers[0](x)]
+        for layer in self.layers[1:]:
+            kept.append(layer(self.activation.value(kept[-1])))
+        return kept
+
+    def _descent(self, kept: list[Tensor]) -> Tensor:
+        back, g = self.activation.back, self._downhill(kept[-1])
+        for layer, a in zip(reversed(self.layers), reversed(kept), strict=True):
+            g = layer.back(back(g, a))
+        return g
 
     def _downhill(self, h: Tensor) -> Tensor:
         """−w for each event, laid out in full: kernels are slow on rows that are only pretended."""
-        if len(self._start) != len(h):
+        if self._start.shape[0] != h.shape[0]:
             self._start = self._start[:1].repeat(len(h), 1)
         return self._start

@@ -1,31 +1,31 @@
 """The mean norm of the score along a chain, and at its end: a diagnostic that costs next to nothing.
 
-Scores of some steps are kept and their norms taken together: small chains spend their time on calls, not on
-arithmetic. Nothing is read before the end, so a chain on another device never waits.
+Nothing is read before the end, so a chain on another device never waits; means are taken of many steps together, for
+small chains spend their time on calls and not on arithmetic.
 """
 
 import torch
 from torch import Tensor
 
-KEPT = 2**16  # numbers: they stay in the cache
+KEPT = 2**16  # numbers
 
 
 class Norms:
     """Of chains like `x` `(B, *event)` that take `steps` steps."""
 
     def __init__(self, x: Tensor, steps: int) -> None:
-        size = x[:1].numel()
-        rows = max(1, min(steps, KEPT // max(1, x.numel())))
-        self.kept = x.new_empty(rows, len(x), size)
+        rows = max(1, min(steps, KEPT // max(1, len(x))))
+        self.kept = x.new_empty(rows, len(x))
+        self.rows = list(self.kept)
         self.total, self.last = x.new_zeros(()), x.new_zeros(())
         self.waiting = self.steps = 0
 
     def add(self, s: Tensor) -> None:
         """One step's scores `(B, *event)`."""
-        self.kept[self.waiting].copy_(s.flatten(1))
+        torch.linalg.vector_norm(s if s.dim() == 2 else s.flatten(1), dim=1, out=self.rows[self.waiting])
         self.waiting += 1
         self.steps += 1
-        if self.waiting == len(self.kept):
+        if self.waiting == len(self.rows):
             self._sum()
 
     def told(self) -> dict[str, Tensor]:
@@ -35,6 +35,6 @@ class Norms:
 
     def _sum(self) -> None:
         if self.waiting:
-            means = torch.linalg.vector_norm(self.kept[: self.waiting], dim=2).mean(1)
+            means = self.kept[: self.waiting].mean(1)
             self.total, self.last = self.total + means.sum(), means[-1]
             self.waiting = 0
