@@ -51,10 +51,10 @@ class Devices:
 
     @contextmanager
     def lent(self, gpus: int) -> Iterator[dict[str, str]]:
-        """The variables for a job that asks for so many; one that asks for none sees what this process sees."""
+        """The variables for a job that asks for so many. One that asks for none gets none, if there are any to lend."""
         names = [self._free.get() for _ in range(gpus)]
         try:
-            yield {VISIBLE: ",".join(names)} if names else {}
+            yield {VISIBLE: ",".join(names)} if self.count else {}
         finally:
             for name in names:
                 self._free.put(name)

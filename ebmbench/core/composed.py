@@ -56,6 +56,11 @@ class Tempered:
         """βE(x)."""
         return self.beta * self.energy(x)
 
+    def energy_and_score(self, x: Tensor, create_graph: bool = False) -> tuple[Tensor, Tensor]:
+        """βE(x) and β·s(x)."""
+        value, s = energy_and_score(self.energy, x, create_graph)
+        return self.beta * value, self.beta * s
+
     def score(self, x: Tensor, create_graph: bool = False) -> Tensor:
         """β·s(x)."""
         return self.beta * score(self.energy, x, create_graph)

@@ -10,7 +10,8 @@ that gives the score as a vector (`.score`) needs one pass for it; a second deri
 through both passes of the score and costs two more.
 
 Along a chain weights do not change: `fixed` gives the energy with all that depends on them alone computed once, and the
-score by a closed form where the model has one.
+score by a closed form where the model has one. Samplers run with gradients turned off: a hook of your own that uses
+autograd turns them on, as `by_autograd` does. They also move x in place, so keep a copy of what you want to keep.
 
 A *noise-conditional* network has `given(sigma)`, the energy (or score) at one noise level per event.
 """
@@ -46,7 +47,7 @@ def by_autograd(energy: Energy, x: Tensor, create_graph: bool = False) -> tuple[
 def fixed(energy: Energy) -> Energy:
     """The same energy for a chain; one that has its own way (`.fixed`) is asked for it. New weights need a new one."""
     own: Any = getattr(energy, "fixed", None)
-    return own() if own is not None else energy
+    return own() if callable(own) else energy
 
 
 def score(energy: Energy, x: Tensor, create_graph: bool = False) -> Tensor:
@@ -141,11 +142,11 @@ class Meter:
 
     def score(self, x: Tensor, create_graph: bool = False) -> Tensor:
         """s(x), counted: one pass if the network is itself a score, else two; who watches sees the energies too."""
-        has_energy = callable(self.network)
-        if has_energy and (self.seen is not None or not hasattr(self.network, "score")):
+        both, alone = hasattr(self.network, "energy_and_score"), hasattr(self.network, "score")
+        if not alone or (both and self.seen is not None):
             return self.energy_and_score(x, create_graph)[1]
         self.counts.input_gradients += x.shape[0]
-        self._count(x.shape[0], kept=create_graph, passes=2 if has_energy else 1)
+        self._count(x.shape[0], kept=create_graph, passes=2 if both else 1)
         return score(self.network, x, create_graph)
 
     def energy_score_and_curvature(self, x: Tensor, directions: Tensor) -> tuple[Tensor, Tensor, Tensor]:

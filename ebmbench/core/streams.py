@@ -51,10 +51,11 @@ def along(
 
     Off the CPU, draws are moved there many steps at a time: a transfer at each step would make the chain wait for it.
     """
-    block = block or (1 if like.device.type == "cpu" else max(1, BLOCK // max(1, like.numel())))
+    there = like.device.type == "cpu"
+    block = block or (1 if there else max(1, BLOCK // max(1, like.numel())))
     for start in range(0, steps, block):
         drawn = [draw() for _ in range(min(block, steps - start))]
-        if block > 1:
+        if block > 1 or not there:
             columns = [torch.stack(column).to(like.device, non_blocking=True) for column in zip(*drawn, strict=True)]
             drawn = list(zip(*columns, strict=True))
         yield from drawn

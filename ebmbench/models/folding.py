@@ -23,7 +23,7 @@ def layers_of(
     for module in linears:
         plain = _plain(module)
         assert isinstance(plain, nn.Linear)
-        weight, bias = _weight(module), plain.bias.detach()
+        weight, bias = _weight(module), plain.bias.detach().clone()
         layers.append(Flattening.of(weight, bias, shape) if shape[0] else Linear(weight.contiguous(), bias))
         shape = (0, 0, 0)
     head = layers.pop()
@@ -39,10 +39,14 @@ def _convolution(module: nn.Module, size: tuple[int, int]) -> tuple[Layer, tuple
     weight, kernel, stride, padding = _weight(module), plain.kernel_size, plain.stride[0], int(plain.padding[0])
     if kernel == size and padding == 0:
         ordered = weight.permute(0, 2, 3, 1).flatten(1)  # no copy in channels_last
-        return Flattening(ordered, plain.bias.detach(), (plain.in_channels, *size)), (0, 0, 0)
+        return Flattening(ordered, plain.bias.detach().clone(), (plain.in_channels, *size)), (0, 0, 0)
     given = [(side + 2 * padding - kernel[0]) // stride + 1 for side in size]
     ordered = weight.contiguous(memory_format=torch.channels_last)
-    return Convolution(ordered, plain.bias.detach(), stride, padding, size), (plain.out_channels, given[0], given[1])
+    return Convolution(ordered, plain.bias.detach().clone(), stride, padding, size), (
+        plain.out_channels,
+        given[0],
+        given[1],
+    )
 
 
 def _plain(module: nn.Module) -> nn.Module:
@@ -51,4 +55,5 @@ def _plain(module: nn.Module) -> nn.Module:
 
 def _weight(module: nn.Module) -> Tensor:
     assert isinstance(module.weight, Tensor)
-    return module.weight.detach()
+    # A copy, unless it is normalised, which makes one: weights that change later shall not change half of a stack.
+    return module.weight.detach() if isinstance(module, Spectral) else module.weight.detach().clone()

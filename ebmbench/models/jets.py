@@ -38,7 +38,6 @@ class Jet(NamedTuple):
 class Kept(NamedTuple):
     """What one layer keeps for the way back: streams `(B, n)`, and of those along directions `(M, B, n)`, if any."""
 
-    weight: Tensor
     a: Tensor
     h: Tensor  # that came in
     first: Tensor
@@ -80,24 +79,25 @@ class _Jet(torch.autograd.Function):
             u = g * first
             u1 = torch.addcmul(first * g1, second * g, a1) if several else g1
             along = Along(a1, below1, g1, u1) if several else None
-            kept.append(Kept(weight, a, below, first, second, g, u, along))
+            kept.append(Kept(a, below, first, second, g, u, along))
             g, g1 = _down(u, weight), u1 @ weight if several else g1
-        ctx.kept, ctx.activation, ctx.last = kept[::-1], activation, (head, h)
+        ctx.kept, ctx.activation, ctx.last = kept[::-1], activation, h
+        ctx.save_for_backward(*weights, head)  # so that weights changed in between are noticed
         return linear(h, head, head_bias).squeeze(-1), g, (directions * g1).sum(2)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, by_value: Tensor, by_slope: Tensor, by_curvature: Tensor) -> tuple[Tensor | None, ...]:
+        *weights, head = ctx.saved_tensors
         c, h2, seconds = by_curvature[:, :, None], by_slope, []
-        for k in ctx.kept:
-            a2, squares = linear(h2, k.weight), None if k.along is None else (c * k.along.a.square()).sum(0)
+        for weight, k in zip(weights, ctx.kept, strict=True):
+            a2, squares = linear(h2, weight), None if k.along is None else (c * k.along.a.square()).sum(0)
             seconds.append((h2, a2, squares))
             h2 = k.first * a2
             h2 = h2 if squares is None else h2.addcmul_(k.second, squares)
-        head, h = ctx.last
         g2 = by_value[:, None] * head
-        grads: list[Tensor | None] = [by_value.sum()[None], (h2.sum(0) + by_value @ h)[None]]
-        for k, (h2, a2, squares) in zip(reversed(ctx.kept), reversed(seconds), strict=True):
+        grads: list[Tensor | None] = [by_value.sum()[None], (h2.sum(0) + by_value @ ctx.last)[None]]
+        for weight, k, (h2, a2, squares) in zip(*map(reversed, (weights, ctx.kept, seconds)), strict=True):
             u2, bend = k.first * g2, k.g * a2
             by_weight = _outer(k.u, h2)
             if squares is not None:
@@ -107,7 +107,7 @@ class _Jet(torch.autograd.Function):
             u2.addcmul_(k.second, bend)
             by_weight += _outer(u2, k.h)
             grads += [u2.sum(0), by_weight]
-            g2 = u2 @ k.weight if k is not ctx.kept[0] else u2
+            g2 = u2 @ weight if k is not ctx.kept[0] else u2
         return None, None, None, *reversed(grads)
 
 

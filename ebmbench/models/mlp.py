@@ -62,7 +62,8 @@ class Model(nn.Module):
     def energy_score_and_curvature(self, x: Tensor, directions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """E(x), s(x) and vᵀ∇s(x)v for directions `(M, B, *event)`, in the graph of a loss."""
         z, v = (x.detach().flatten(1) - self.centre) / self.scale, directions.flatten(2) / self.scale
-        jet = self.trunk.jet(z, v)
-        s = -(jet.slope + 2 * self.confinement * z) / self.scale
-        curvature = -jet.curvature - 2 * self.confinement * v.square().sum(2)
-        return jet.value + self.confinement * z.square().sum(1), s.reshape(x.shape), curvature
+        with torch.enable_grad():
+            jet = self.trunk.jet(z, v)
+            s = -(jet.slope + 2 * self.confinement * z) / self.scale
+            curvature = -jet.curvature - 2 * self.confinement * v.square().sum(2)
+            return jet.value + self.confinement * z.square().sum(1), s.reshape(x.shape), curvature

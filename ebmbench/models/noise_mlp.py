@@ -68,22 +68,23 @@ class Level:
         return value
 
     def energy_and_score(self, x: Tensor, create_graph: bool = False) -> tuple[Tensor, Tensor]:
-        """E(x, σ) and its score, by the chain rule written out; with `create_graph` in the graph of a loss."""
+        """E(x, σ) and its score; with `create_graph` in the graph of a loss."""
         if not create_graph:
             return energy_and_score(self.fixed(), x)
         u, z, sigma, width = self._inputs(x.detach())
-        jet = self.model.trunk.jet(z, z.new_zeros(0, *z.shape))
-        energy = (width / sigma).squeeze(-1) * jet.value + self.model.confinement * u.square().sum(-1)
-        gradient = jet.slope[:, :-1] / sigma + 2 * self.model.confinement * u / width
-        return energy, -gradient.reshape(x.shape)
+        with torch.enable_grad():
+            jet = self.model.trunk.jet(z, z.new_zeros(0, *z.shape))
+            energy = (width / sigma).squeeze(-1) * jet.value + self.model.confinement * u.square().sum(-1)
+            gradient = jet.slope[:, :-1] / sigma + 2 * self.model.confinement * u / width
+            return energy, -gradient.reshape(x.shape)
 
     def fixed(self) -> Any:
         """The same energy with today's weights, for a chain; with a level for each event, by autograd."""
         model, scale = self.model, self.model.scale
         sigma = torch.as_tensor(self.sigma, dtype=scale.dtype, device=scale.device)
-        if sigma.numel() > 1:
+        if sigma.dim() and sigma.numel() > 1 and sigma.stride(0) != 0:  # more than one number, repeated
             return self.__call__
-        sigma = sigma.reshape(())
+        sigma = sigma.flatten()[0] if sigma.dim() else sigma
         width = (model.scale.square() + sigma.square()).sqrt()
         level = trunk.Level(0.5 * (sigma / model.scale).log().reshape(1), width / sigma)
         return model.trunk.closed_form(model.confinement, model.centre, width, level)

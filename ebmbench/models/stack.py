@@ -51,17 +51,14 @@ class Linear:
 
 @dataclass(frozen=True)
 class Entry(Linear):
-    """A first layer; its way back adds `offset`, `(inputs,)`."""
-
-    offset: Tensor
+    """A first layer: its way back is a product with Wᵀ laid out anew, up to three times as fast for few inputs."""
 
     def back(self, g: Tensor) -> Tensor:
-        """Wᵀ·g + offset."""
-        return linear(g, self._transposed, self.offset)
+        """Wᵀ·g."""
+        return linear(g, self._transposed)
 
     @cached_property
     def _transposed(self) -> Tensor:
-        # Laid out anew: for few inputs the product is up to three times as fast.
         return self.weight.mT.contiguous()
 
 
@@ -121,7 +118,7 @@ class Stack:
 
     def __init__(self, layers: Sequence[Layer], head: Linear, activation: Activation) -> None:
         self.layers, self.head, self.activation = layers, head, activation
-        self._start = -head.weight
+        self._row = self._rows = -head.weight
         self.dtype = head.weight.dtype
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -154,6 +151,6 @@ class Stack:
 
     def _downhill(self, h: Tensor) -> Tensor:
         """−w for each event, laid out in full: kernels are slow on rows that are only pretended."""
-        if self._start.shape[0] != h.shape[0]:
-            self._start = self._start[:1].repeat(len(h), 1)
-        return self._start
+        if self._rows.shape[0] != h.shape[0]:
+            self._rows = self._row.repeat(h.shape[0], 1)
+        return self._rows

@@ -66,15 +66,16 @@ class Trunk(nn.Module):
 
     @torch.no_grad()
     def closed_form(self, kappa: float, centre: Tensor, scale: Tensor, level: "Level | None" = None) -> ClosedForm:
-        """E(x) = factor · trunk((x − m)/s, context) + κ‖(x − m)/s‖² with today's weights, all of it within layers."""
-        first, *rest, head = [Linear(layer.weight.detach(), layer.bias.detach()) for layer in (*self.hidden, self.head)]
-        weight, kappa = first.weight[:, : len(centre)] / scale, kappa / float(scale) ** 2
-        bias = first.bias - weight @ centre
+        """E(x) = factor · trunk((x − m)/s, context) + κ‖(x − m)/s‖² with today's weights."""
+        pairs = [(layer.weight.detach(), layer.bias.detach()) for layer in (*self.hidden, self.head)]
+        # Copies: weights that change later shall not change half of it.
+        first, *rest, head = [Linear(weight.clone(), bias.clone()) for weight, bias in pairs]
+        bias = first.bias
         if level is not None:
             bias = bias + first.weight[:, len(centre) :] @ level.context
             head = Linear(head.weight * level.factor, head.bias * level.factor)
-        entry = Entry(weight.contiguous(), bias, 2 * kappa * centre)
-        return ClosedForm(Stack([entry, *rest], head, self.activation), kappa, centre)
+        entry = Entry((first.weight[:, : len(centre)] / scale).contiguous(), bias)
+        return ClosedForm(Stack([entry, *rest], head, self.activation), kappa / float(scale) ** 2, centre)
 
 
 @dataclass(frozen=True)

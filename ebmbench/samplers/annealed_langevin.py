@@ -117,4 +117,4 @@ def denoised(energy: Energy, x: Tensor, sigma: Tensor) -> Tensor:
 
 def at_level(energy: Any, x: Tensor, sigma: Tensor) -> Any:
     """A noise-conditional energy (or score) at one σ for all events."""
-    return energy.given(sigma.to(x))
+    return energy.given(sigma.to(x).expand(len(x)))

@@ -13,7 +13,6 @@ from ebmbench.core.params import FILE, Params
 from ebmbench.core.registry import load, names
 from ebmbench.core.schema import check, known
 from ebmbench.training.job import Job, grid, shown
-from ebmbench.training.trainer import found
 
 MOST_RUNS = 10_000  # of a cell: beyond it a sweep is a mistake
 
@@ -21,11 +20,9 @@ MOST_RUNS = 10_000  # of a cell: beyond it a sweep is a mistake
 def cell_jobs(params: Params, method: str, facts: Facts) -> Iterator[Job]:
     """Every run of a cell, with the values that hold on its dataset."""
     params = params.on(facts.name)
-    # By name, for a result tells which device it comes from.
-    training = params.training.model_copy(update={"device": found(params.training.device)})
     for settings, model, swept in cell_settings(params, method):
         for seed in params.benchmark.seeds:
-            yield Job(method, settings, swept, seed, training, model, facts)
+            yield Job(method, settings, swept, seed, params.training, model, facts)
 
 
 def cell_settings(params: Params, method: str) -> Iterator[tuple[Settings, Any, dict[str, Any]]]:

@@ -48,7 +48,8 @@ class Job:
             "swept": self.swept,
             "seed": self.seed,
             "label": self.label,
-            "training": self.training.model_dump(),
+            # The device by name: a result tells where it comes from.
+            "training": {**self.training.model_dump(), "device": meant(self.training.device)},
             "model": self.model.model_dump(),
             "facts": self.facts.as_dict(),
         }
@@ -62,6 +63,13 @@ class Job:
         sampler = getattr(self.settings, "sampler", None)
         own = [f"ebmbench.methods.{self.method}", f"ebmbench.models.{self.settings.model}", "ebmbench.training.run"]
         return own + ([f"ebmbench.samplers.{sampler.kind}"] if sampler is not None else [])
+
+
+def meant(device: str) -> str:
+    """The device that `auto` means on this machine; any other is what it is called."""
+    if device != "auto":
+        return device
+    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def shown(value: Any) -> Any:

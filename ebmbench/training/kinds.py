@@ -27,6 +27,7 @@ from ebmbench.core.streams import stream
 from ebmbench.samplers.chain import Chain, SamplerSettings
 from ebmbench.samplers.choice import parse
 from ebmbench.samplers.unrolled import Film, Trace, run_watched
+from ebmbench.training.job import meant
 from ebmbench.training.trained import Trained
 from ebmbench.training.trainer import usable
 
@@ -59,7 +60,9 @@ def draw(trained: Trained, kind: Kind, sampling: Sampling, test: Tensor) -> Draw
         starts = test[index]
     else:
         starts = trained.facts.starts(sampling.chains, stream(seed, *name, "start"), sampling.spread)
-    device = usable(trained.header["training"].get("device", "cpu"))
+    recorded = trained.header["training"].get("device", "cpu")
+    # Trained on a GPU and sampled where there is none: slower, and with other roundings.
+    device = usable(recorded if recorded == meant("auto") else "cpu")
     trained.network.to(device)
     energy, generator = trained.sampled_by(sampler), stream(seed, *name, "chain")
     film = Film() if trained.facts.is_image else None

@@ -19,21 +19,14 @@ from ebmbench.core.params import FILE
 from ebmbench.core.registry import load
 from ebmbench.core.streams import Draw, draws, normal
 from ebmbench.training.average import Average
-from ebmbench.training.job import Job
+from ebmbench.training.job import Job, meant
 from ebmbench.training.watch import Diverged as Diverged
 from ebmbench.training.watch import Watch, readings
 
 
-def found(device: str) -> str:
-    """The device that `auto` means on this machine; any other is what it is called."""
-    if device != "auto":
-        return device
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
 def usable(device: str) -> torch.device:
     """The device of that name, if this machine has it."""
-    device = found(device)
+    device = meant(device)
     if device == "cuda" and not torch.cuda.is_available():
         raise UserError(f"{FILE}: training.device: found 'cuda', but torch finds no GPU here, allowed: cpu, auto")
     if device == "cuda":  # the fastest algorithm is chosen by a race, and some add in any order

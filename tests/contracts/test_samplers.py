@@ -188,3 +188,32 @@ def test_clipped_langevin_moves_no_further_than_its_limit_and_stays_in_its_box()
     assert torch.allclose(steep, torch.full((5, 3), 1.0))
     back = settings.run(lambda z: 100 * z.sum(1), x, stream(0, "chain")).x
     assert torch.allclose(back, torch.full((5, 3), 0.8))
+
+
+def test_a_score_network_with_a_forward_of_its_own_is_asked_for_its_score() -> None:
+    class Field(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return -x
+
+        def score(self, x: torch.Tensor, create_graph: bool = False) -> torch.Tensor:
+            return self(x)
+
+    meter, x = Meter(Field(), seen=[]), torch.ones(5, 2)
+    assert torch.equal(meter.score(x), -x)
+    assert meter.counts.passes == 5
+    assert torch.equal(
+        langevin.Settings(steps=1, step_size=1.0, noise_std=0.0).run(meter, x, stream(0, "c")).x, 0.5 * x
+    )
+
+
+def test_a_module_with_something_called_fixed_is_an_energy_like_any_other() -> None:
+    class Mine(torch.nn.Module):
+        fixed = True
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return energy(x)
+
+    x = torch.ones(5, 2)
+    for kind in sorted(GRADIENT):
+        load("samplers", kind).Settings(**BRIEF[kind]).run(Mine(), x, stream(0, "c"))
+    assert torch.equal(x, torch.ones(5, 2))

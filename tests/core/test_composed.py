@@ -10,7 +10,7 @@ from ebmbench.core.composed import Quadratic, Sum, Tempered
 from ebmbench.core.energy import by_autograd, energy_and_score, fixed, score
 from ebmbench.core.registry import load
 from ebmbench.core.streams import stream
-from ebmbench.samplers import langevin
+from ebmbench.samplers import hmc, langevin, mala
 from tests.conftest import gaussian_facts
 
 
@@ -38,13 +38,22 @@ def test_a_composed_energy_has_autograds_score_fixed_or_not(energy: Any) -> None
     for one in (energy, fixed(energy)):
         torch.testing.assert_close(score(one, x).detach(), s, rtol=1e-12, atol=1e-12)
         torch.testing.assert_close(one(x).detach(), value, rtol=1e-12, atol=1e-12)
-    if not isinstance(energy, Tempered):
-        torch.testing.assert_close(energy_and_score(energy, x)[0].detach(), value, rtol=1e-12, atol=1e-12)
+        for a, b in zip(energy_and_score(one, x), (value, s), strict=True):
+            torch.testing.assert_close(a.detach(), b, rtol=1e-12, atol=1e-12)
 
 
 def test_parts_keep_their_closed_forms_along_a_chain() -> None:
     parts = fixed(Sum([network(0), network(1)])).parts
     assert [type(part).__name__ for part in parts] == ["ClosedForm", "ClosedForm"]
+
+
+@pytest.mark.parametrize("kind", [langevin.Settings, mala.Settings, hmc.Settings])
+def test_every_sampler_takes_a_composed_energy(kind: Any) -> None:
+    energy = Sum([Tempered(network(0), 0.5), Quadratic(0.1)])
+    settings = kind(steps=3, step_size=0.01)
+    one = settings.run(energy, events(), stream(0, "chain")).x
+    other = settings.run(lambda x: energy(x), events(), stream(0, "chain")).x
+    torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-10)
 
 
 def test_a_chain_goes_where_autograd_would_take_it() -> None:

@@ -40,6 +40,13 @@ def test_draws_ahead_of_a_chain_are_those_of_its_steps(size: tuple[int, ...], bl
         generator = stream(0, "chain")
         return list(along(x, 7, lambda: (standard(x, generator), even(x, generator)), how))
 
+    assert len(drawn(block)) == 7
     for one, other in zip(drawn(block), drawn(1), strict=True):
         assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
         assert [part.shape for part in one] == [x.shape, x.shape[:1]]
+
+
+@pytest.mark.parametrize("count", [3, 3000])
+def test_noise_is_where_the_chain_is_however_large_it_is(count: int) -> None:
+    like = torch.empty(count, 1000, device="meta")  # a device that is not the CPU, and always there
+    assert all(noise.device == like.device for (noise,) in along(like, 3, lambda: (torch.zeros(count, 1000),)))

@@ -94,3 +94,12 @@ def test_a_graph_is_let_go_with_its_loss() -> None:
         assert watched() is None
     finally:
         gc.enable()
+
+
+def test_weights_that_change_before_the_way_back_are_noticed() -> None:
+    network, z = trunk(2, 2, "silu"), drawn("z", 5, 2)
+    jet = network.jet(z, z.new_zeros(0, 5, 2))
+    with torch.no_grad():
+        network.hidden[1].weight.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        jet.slope.square().sum().backward()

@@ -78,17 +78,46 @@ def test_many_events_in_parts_are_the_same_events(
     agree(network, x)
 
 
-def test_new_weights_need_a_new_closed_form() -> None:
-    network, x = made("convnet", {"variant": "A", "width": 0.1}, (1, 28, 28)), events(2, (1, 28, 28))
+@pytest.mark.parametrize(("name", "settings", "shape"), [("mlp", {"width": 8}, (2,)), IMAGES[0], IMAGES[1], IMAGES[4]])
+def test_a_closed_form_stays_what_it_was_when_weights_change(
+    name: str, settings: dict[str, Any], shape: tuple[int, ...]
+) -> None:
+    network, x = made(name, settings, shape), events(2, shape)
     before = fixed(network)
+    value, s = energy_and_score(before, x)
     with torch.no_grad():
-        network.linears[-1].layer.bias += 1.0
-        network.convolutions[0].layer.weight *= 1.5
-    network.renew()
+        for weight in network.parameters():
+            weight.mul_(1.5)
+    assert torch.equal(before(x), value)
+    assert torch.equal(score(before, x), s)
     agree(network, x)
-    assert not torch.allclose(before(x), fixed(network)(x))
+    assert not torch.allclose(fixed(network)(x), value)
 
 
-def test_events_of_another_precision_are_taken() -> None:
-    network = made("mlp", {"width": 16}, (2,))
-    assert score(fixed(network), events(3, (2,), torch.float32)).dtype == torch.float64
+@pytest.mark.parametrize("kind", ["langevin", "mala", "hmc"])
+@pytest.mark.parametrize("dtypes", [(torch.float64, torch.float32), (torch.float32, torch.float64)], ids=str)
+def test_chains_of_another_precision_than_the_network_keep_theirs(
+    kind: str, dtypes: tuple[torch.dtype, torch.dtype]
+) -> None:
+    network, x = made("mlp", {"width": 16}, (2,), dtypes[0]), events(3, (2,), dtypes[1])
+    assert score(fixed(network), x).dtype == x.dtype
+    assert (
+        load("samplers", kind).Settings(steps=2, step_size=0.01).run(network, x, stream(0, "chain")).x.dtype == x.dtype
+    )
+
+
+def test_a_mean_far_from_zero_does_not_cancel() -> None:
+    far = Facts("g", [2], 1000, 1000, [1000.0, -1000.0], [], 1.0, "none", "none")
+    module = load("models", "mlp")
+    network = module.Model(module.Settings(width=16), far).initialise(stream(0, "weights"))
+    x = events(50, (2,), torch.float32) + torch.tensor([1000.0, -1000.0])
+    single, double = energy_and_score(fixed(network), x), by_autograd(network.double(), x.double())
+    for one, other in zip(single, double, strict=True):
+        assert float((one - other).abs().max()) < 1e-5 * max(1.0, float(other.abs().max()))
+
+
+def test_no_events_give_no_scores_and_others_after_them_theirs() -> None:
+    network, x = made("mlp", {"width": 16}, (2,)), events(5, (2,))
+    own = fixed(network)
+    assert score(own, x[:0]).shape == (0, 2)
+    assert torch.equal(score(own, x), score(fixed(network), x))

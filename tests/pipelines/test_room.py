@@ -98,7 +98,9 @@ def test_a_gpu_is_lent_to_one_job_at_a_time_and_comes_back() -> None:
     devices = Devices(["3", "5"])
     with devices.lent(1) as first, devices.lent(1) as second, devices.lent(0) as none:
         assert {first[VISIBLE], second[VISIBLE]} == {"3", "5"}
-        assert none == {}
+        assert none == {VISIBLE: ""}
+    with Devices([]).lent(0) as untouched:
+        assert untouched == {}
     with pytest.raises(RuntimeError), devices.lent(2):
         raise RuntimeError("a job that fails gives its GPUs back too")
     with devices.lent(2) as both:
