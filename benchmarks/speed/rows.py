@@ -56,12 +56,12 @@ def chain_rows() -> Iterator[Row]:
     }
     for name, (pose, batch) in sizes.items():
         yield Row(
-            f"Langevin, {name}", "step", lambda one, pose=pose, batch=batch: _chains(one.langevin(pose(batch))), STEPS
+            f"Langevin, {name}", "step", lambda one, pose=pose, batch=batch: chains(one.langevin(pose(batch))), STEPS
         )
-    yield Row("MALA, MLP 2-D, batch 256", "step", lambda one: _chains(one.mala(problems.mlp_plane(256))), STEPS)
+    yield Row("MALA, MLP 2-D, batch 256", "step", lambda one: chains(one.mala(problems.mlp_plane(256))), STEPS)
 
 
-def _chains(steps: Work | None) -> Work | None:
+def chains(steps: Work | None) -> Work | None:
     """A unit is a whole chain, with all that is done once for it."""
     return None if steps is None else lambda count: [steps(STEPS) for _ in range(count)]
 

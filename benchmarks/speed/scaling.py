@@ -36,14 +36,16 @@ def loads() -> Iterator[Load]:
     def pose(dimension: int, batch: int) -> problems.Problem:
         return problems.posed("mlp", {"width": 64, "layers": 3}, problems.vectors(dimension), batch)
 
-    def itself(size: int) -> int:
-        return size
+    def steps(size: int) -> int:
+        return rows.STEPS * size
 
-    yield Load("batch", "event·step", BATCHES, itself, lambda one, n: one.langevin(pose(2, n)))
+    yield Load("batch", "event·step", BATCHES, steps, lambda one, n: rows.chains(one.langevin(pose(2, n))))
     per = "event·step·dimension"
-    yield Load("dimension", per, DIMENSIONS, lambda n: 256 * n, lambda one, n: one.langevin(pose(n, 256)))
-    yield Load("chains", "chain·step", CHAINS, itself, lambda one, n: one.mala(pose(2, n)))
-    yield Load("seeds", "run·step", SEEDS, itself, side_by_side)
+    yield Load(
+        "dimension", per, DIMENSIONS, lambda n: steps(256 * n), lambda one, n: rows.chains(one.langevin(pose(n, 256)))
+    )
+    yield Load("chains", "chain·step", CHAINS, steps, lambda one, n: rows.chains(one.mala(pose(2, n))))
+    yield Load("seeds", "run·step", SEEDS, lambda n: n, side_by_side)
 
 
 def side_by_side(one: Contender, runs: int) -> Work | None:
