@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from ebmbench.cli import clean, compare, listing, report, run, serve, stage, suite, tune, worker
+from ebmbench.cli import claims, clean, compare, listing, report, run, serve, stage, suite, tune, worker
 from ebmbench.core.console import DEBUG, forgiving, unheard
 from ebmbench.core.errors import UserError, in_words
 from pipelines.answer import exit_code_of
@@ -24,6 +24,7 @@ examples:
   ebmbench serve --cron "0 3 * * *"   run it every night, in a clone of its own
   ebmbench list                       methods, datasets and metrics with their papers
   ebmbench train two_moons dsm        one cell, by hand
+  ebmbench claims run nce_learns_log_z  put a claim of the literature to the test
   ebmbench tune                       search for the methods' defaults, equally
   ebmbench report release 0.1.0       keep the current report for good
   ebmbench report export r.parquet    its numbers for other programs, .csv and .json too
@@ -43,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.add_argument("--debug", action="store_true", help="show the traceback of an unexpected error, stages' too")
     commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (run, serve, listing, stage, report, compare, suite, tune, worker, clean):
+    for module in (run, serve, listing, stage, report, compare, suite, tune, claims, worker, clean):
         module.add(commands)
     return whole
 

@@ -13,6 +13,7 @@ from ebmbench.core.registry import names
 from ebmbench.core.schema import check, known, read_yaml
 from ebmbench.core.sections import (
     Benchmark,
+    Claims,
     Data,
     Dataset,
     Features,
@@ -37,6 +38,7 @@ class Params(Section):
     features: Features = Features()
     metrics: Metrics = Metrics()
     data: Data = Data()
+    claims: Claims = Claims()
     datasets: dict[Name, Dataset]
     methods: dict[Name, dict[str, Any]]
     resources: dict[str, Resources] = Field(
@@ -79,9 +81,9 @@ def load_params(root: Path) -> Params:
 
 def _check_names(params: Params) -> None:
     """Every chosen name exists, as a file of its kind and as a section, and is chosen once."""
-    chosen = params.benchmark.model_dump(include={"methods", "metrics", "baselines", "datasets", "seeds"})
-    allowed = {kind: names(kind) for kind in ("methods", "metrics", "baselines", "models")}
-    for kind in ("methods", "metrics", "baselines"):
+    chosen = params.benchmark.model_dump(include={"methods", "metrics", "baselines", "datasets", "seeds", "claims"})
+    allowed = {kind: names(kind) for kind in ("methods", "metrics", "baselines", "models", "claims")}
+    for kind in ("methods", "metrics", "baselines", "claims"):
         _known(chosen[kind], allowed[kind], f"benchmark.{kind}")
     _known(chosen["methods"], params.methods, "benchmark.methods")
     _known(chosen["datasets"], params.datasets, "benchmark.datasets")

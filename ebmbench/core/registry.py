@@ -15,7 +15,7 @@ from types import ModuleType
 from ebmbench.core.errors import UserError, nearest
 
 PACKAGE = Path(__file__).parents[1]
-KINDS = ("methods", "data", "metrics", "samplers", "models", "baselines")
+KINDS = ("methods", "data", "metrics", "samplers", "models", "baselines", "claims")
 
 
 @dataclass(frozen=True)

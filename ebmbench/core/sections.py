@@ -6,7 +6,7 @@ Sections whose form belongs to a method, model or sampler are checked by its own
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 # Names become folders and stage names: letters, digits and underscores cannot leave the project or split a
 # stage's name.
@@ -24,10 +24,25 @@ class Benchmark(Section):
 
     suite: Name
     seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
-    datasets: list[Name] = Field(min_length=1)
-    methods: list[Name] = Field(min_length=1)
+    datasets: list[Name]
+    methods: list[Name]
     baselines: list[Name] = ["oracle", "gaussian"]
     metrics: list[Name] = Field(min_length=1)
+    claims: list[Name] = Field([], description="claims of the literature to put to the test, files in ebmbench/claims")
+
+    @model_validator(mode="after")
+    def _does_something(self) -> "Benchmark":
+        for key in ("datasets", "methods"):
+            if not getattr(self, key) and not self.claims:
+                raise ValueError(f"{key}: one or more, unless there are claims")
+        return self
+
+
+class Claims(Section):
+    """The seeds that claims are decided by; how many, each claim says itself."""
+
+    first: int = Field(0, ge=0, description="the verdict rests on the seeds from here on")
+    again: int | None = Field(1000, ge=0, description="and is tried once more with those from here on; null: it is not")
 
 
 class Divergence(Section):

@@ -1,0 +1,54 @@
+"""`ebmbench claims`: put claims of the literature to the test, one by one; the suite `claims` runs them all."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from ebmbench.cli.command import add_command, project
+
+TEXT = "List the literature's claims, or put some to the test (all of them: ebmbench run --suite claims)"
+EXAMPLE = "ebmbench claims | ebmbench claims run adance_one_is_mle | ebmbench claims run nce_learns_log_z --first 5000"
+WHERE = Path("work", "claims")
+
+
+def add(commands: Any) -> None:
+    """Register the command."""
+    command = add_command(commands, "claims", TEXT, EXAMPLE, act)
+    command.add_argument("action", nargs="?", choices=["list", "run"], default="list")
+    command.add_argument("names", nargs="*", metavar="NAME", help="run: which claims, files of ebmbench/claims")
+    command.add_argument("--first", type=int, default=0, metavar="SEED", help="the first seed (default: 0)")
+    command.add_argument("--fresh", action="store_true", help="measure everything anew, even what work/ still has")
+
+
+def act(arguments: argparse.Namespace) -> int:
+    """List, or measure and decide."""
+    from ebmbench.core.errors import UserError
+    from ebmbench.core.registry import describe, entries
+
+    if arguments.action == "list":
+        width = max(map(len, entries("claims")), default=0)
+        for entry in entries("claims").values():
+            print(f"{entry.name:<{width}}  {entry.title} ({entry.paper})")
+        return 0
+    if not arguments.names:
+        raise UserError("claims run: found no name, allowed: names that `ebmbench claims` lists")
+    for name in arguments.names:
+        describe("claims", name)
+    return _run(project(), arguments)
+
+
+def _run(root: Path, arguments: argparse.Namespace) -> int:
+    import torch
+
+    from ebmbench.evidence.account import put_to_test
+    from ebmbench.evidence.bench import Bench
+    from ebmbench.evidence.told import told
+
+    torch.set_num_threads(1)  # sums over another number of threads round differently
+    for name in arguments.names:
+        account = put_to_test(name, arguments.first, None, Bench(root, arguments.fresh))
+        folder = root / WHERE / name
+        account.save(folder)
+        print(told(account))
+        print(f"  files: {(WHERE / name).as_posix()}/\n")
+    return 0

@@ -1,0 +1,136 @@
+"""When an effect counts as shown, as refuted, or as undecided.
+
+A criterion says that a statistic lies above (or below) a bound b. A seed is the unit of observation: of n values with
+mean m and deviation s, the limits are m ∓ t(1 − α, n − 1)·s/√n of Student's t. For a criterion «above b»
+
+    reproduced       if the lower limit lies above b: Student's one-sided test of mean ≤ b rejects at level α,
+    not reproduced   if the upper limit lies below b: the test of mean ≥ b rejects,
+    undecided        otherwise, and then the power it had is what a reader needs: the probability that n seeds with
+                     deviation s show the effect, if it is as large as the source (or its theory) makes it, `expected`.
+
+The power is that of a noncentral t with δ = |expected − b|·√n/s. An *exact* criterion is one of mathematics: every
+seed must meet it, one that does not refutes it, and there is no test.
+
+A claim with several criteria is reproduced if all are: each test has level α, so has their conjunction (Berger 1982).
+It is not reproduced if one of m is refuted, for which each is tested at α/m (Bonferroni). A value that is no number
+(a run that diverged) refutes nothing and proves nothing: the criterion is undecided, and says so.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from scipy import stats
+
+Verdict = Literal["reproduced", "not reproduced", "undecided"]
+ALPHA = 0.01
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """The statistic `key`, in words, must lie `above` or `below` a `bound`.
+
+    `expected` is the size of the effect at which power is told: what the source or its theory says, and never what was
+    seen here. Exact criteria need none.
+    """
+
+    key: str
+    says: str
+    side: Literal["above", "below"]
+    bound: float
+    expected: float | None = None
+    exact: bool = False
+    alpha: float = ALPHA
+
+    @property
+    def rule(self) -> str:
+        """The rule in words."""
+        how = "at every seed" if self.exact else f"one-sided t over seeds, α = {self.alpha:g}"
+        return f"{self.side} {self.bound:g} ({how})"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """How a criterion came out."""
+
+    verdict: Verdict
+    mean: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    power: float | None
+    values: list[float | None]
+    note: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for a JSON file."""
+        return asdict(self)
+
+
+def judge(criterion: Criterion, values: Sequence[float], criteria: int = 1) -> Finding:
+    """Decide a criterion, one of so many of its claim, by the values that it had at the seeds."""
+    kept = [float(value) if math.isfinite(value) else None for value in values]
+    numbers = [value for value in kept if value is not None]
+    missing = len(kept) - len(numbers)
+    if missing:
+        note = f"{missing} of {len(kept)} seeds gave no number"
+        return Finding("undecided", None, None, None, None, None, kept, note)
+    if criterion.exact:
+        return _exact(criterion, numbers)
+    return _tested(criterion, numbers, criteria)
+
+
+def _exact(criterion: Criterion, numbers: list[float]) -> Finding:
+    met = all((value > criterion.bound) == (criterion.side == "above") for value in numbers)
+    verdict: Verdict = "reproduced" if met else "not reproduced"
+    return Finding(verdict, _mean(numbers), min(numbers), max(numbers), None, None, [*numbers])
+
+
+def _tested(criterion: Criterion, numbers: list[float], criteria: int) -> Finding:
+    if len(numbers) < 2:
+        raise ValueError(f"criterion {criterion.key}: a test needs two seeds or more, found {len(numbers)}")
+    sign = 1.0 if criterion.side == "above" else -1.0
+    mean, error, freedom = _mean(numbers), _error(numbers), len(numbers) - 1
+    distance = sign * (mean - criterion.bound)
+    # Values that are all equal leave nothing to chance.
+    t = distance / error if error > 0 else math.copysign(math.inf, distance) if distance else 0.0
+    p = float(stats.t.sf(t, freedom))
+    verdict: Verdict = "undecided"
+    if p < criterion.alpha:
+        verdict = "reproduced"
+    elif 1 - p < criterion.alpha / criteria:
+        verdict = "not reproduced"
+    reach = float(stats.t.ppf(1 - criterion.alpha, freedom)) * error
+    return Finding(verdict, mean, mean - reach, mean + reach, p, power(criterion, error, freedom), [*numbers])
+
+
+def power(criterion: Criterion, error: float, freedom: int) -> float | None:
+    """The probability of «reproduced» if the effect is as large as expected; None where nothing is expected."""
+    if criterion.expected is None:
+        return None
+    sign = 1.0 if criterion.side == "above" else -1.0
+    distance = sign * (criterion.expected - criterion.bound)
+    if error == 0:
+        return float(distance > 0)
+    found = float(stats.nct.sf(stats.t.ppf(1 - criterion.alpha, freedom), freedom, distance / error))
+    # SciPy's noncentral t gives no number far out, where the normal's tail has long been all or nothing.
+    return found if math.isfinite(found) else float(stats.norm.sf(stats.t.ppf(1 - criterion.alpha, freedom) - distance / error))
+
+
+def together(findings: Sequence[Finding]) -> Verdict:
+    """The verdict of all criteria: all must be reproduced, and one refuted refutes."""
+    verdicts = [finding.verdict for finding in findings]
+    if "not reproduced" in verdicts:
+        return "not reproduced"
+    return "undecided" if "undecided" in verdicts else "reproduced"
+
+
+def _mean(numbers: list[float]) -> float:
+    return math.fsum(numbers) / len(numbers)
+
+
+def _error(numbers: list[float]) -> float:
+    """The standard error of the mean."""
+    mean, n = _mean(numbers), len(numbers)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in numbers) / (n - 1) / n)

@@ -1,0 +1,48 @@
+"""claim@<name>: put a claim of the literature to the test, twice, with disjoint seeds, and decide it.
+
+Writes `runs/<suite>/_claims/<name>/`: verdict.json, values.csv (every statistic at every seed) and figure.png. The
+verdict rests on the seeds from `claims.first` on; those from `claims.again` on tell whether it holds once more.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from ebmbench.core.files import write_json
+from ebmbench.core.params import load_params
+from ebmbench.evidence.account import put_to_test
+from ebmbench.evidence.bench import Bench
+from ebmbench.stages.cell import materialising
+from ebmbench.stages.shell import run_stage
+
+
+def claim_folder(root: Path, suite: str, name: str) -> Path:
+    """Where a claim's account is."""
+    return root / "runs" / suite / "_claims" / name
+
+
+def decide_claim(root: Path, name: str, fresh: bool = False) -> None:
+    """Measure, decide, draw, and put the account in its place."""
+    params, clock = load_params(root), time.perf_counter()
+    bench = Bench(root, fresh)
+    account = put_to_test(name, params.claims.first, params.claims.again, bench)
+    target = claim_folder(root, params.benchmark.suite, name)
+    with materialising(target) as folder:
+        account.save(folder)
+    seconds = round(time.perf_counter() - clock, 1)
+    write_json(target.parent.parent / "_cost" / f"{name}.json", {"seconds": seconds})
+    print(account.line)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """`python -m ebmbench.stages.claim NAME`."""
+    parser = argparse.ArgumentParser(prog="ebmbench.stages.claim", description=__doc__)
+    parser.add_argument("name", help="a file of ebmbench/claims")
+    parser.add_argument("--fresh", action="store_true", help="measure everything anew, even what work/ still has")
+    arguments = parser.parse_args(argv)
+    return run_stage(f"claim@{arguments.name}", lambda root: decide_claim(root, arguments.name, arguments.fresh))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
