@@ -1,7 +1,8 @@
 """The suite's cells, which of them a user asks for, and the part of the graph that those need.
 
 DVC names a cell's stages `train@<dataset>-<method>`. A name of either kind may hold a dash itself, so what follows
-the `@` is looked up among the suite's cells and never taken apart.
+the `@` is looked up among the suite's cells and never taken apart. A suite of claims has one stage for each,
+`claim@<name>`, which is asked for by its name.
 """
 
 import re
@@ -22,11 +23,18 @@ def cells_of(root: Path) -> dict[str, str]:
     return {f"{dataset}-{method}": f"{dataset}/{method}" for dataset in datasets for method in methods}
 
 
+def claims_of(root: Path) -> list[str]:
+    """The claims of a suite that has them; it has no cells then."""
+    benchmark = at(read_mapping(root / "params.yaml"), "benchmark") or {}
+    return list(benchmark.get("claims") or [])
+
+
 def require_words(root: Path) -> None:
     """DVC puts these names into commands that a shell reads; the parameters' own schema may not have been asked yet."""
     datasets, methods = _names(root)
+    claims = claims_of(root)
     declared = at(read_mapping(root / "params.yaml"), "datasets") or {}
-    for name in [*datasets, *methods, *declared]:
+    for name in [*datasets, *methods, *claims, *declared]:
         if not _WORD.fullmatch(str(name)):
             raise UserError(f"params.yaml: found the name {name!r}, allowed: letters, digits and underscores")
 
@@ -60,6 +68,8 @@ def stages_of(item: str, kinds: Iterable[str]) -> list[str]:
 
 def _items(root: Path, pattern: str) -> set[str]:
     """The cells of a pattern and, where it names all of a dataset, the dataset's own stages."""
+    if claims := claims_of(root):
+        return set(_match(f"--only {pattern}", "claims", pattern, claims))
     cells = cells_named(root, pattern, f"--only {pattern}")
     method, _, dataset = pattern.partition("/")
     whole = method in ("", "*")  # the baselines are rows of a dataset's table like any method

@@ -12,6 +12,7 @@ LOGS = FOLDER / "logs"
 OUTCOMES = FOLDER / "outcomes.json"
 PULSES = FOLDER / "pulses"
 
+PAGES = ("report.md", "claims.md")
 REPORT = "report"  # the stage that reads all cells
 
 
@@ -28,8 +29,9 @@ def suite_of(root: Path) -> str:
 
 def report_of(root: Path) -> str | None:
     """Where the suite's report is, if it has been written."""
-    report = Path("reports", suite_of(root), "latest", "report.md")
-    return report.as_posix() if (root / report).exists() else None
+    latest = Path("reports", suite_of(root), "latest")
+    pages = [latest / name for name in PAGES if (root / latest / name).exists()]
+    return pages[0].as_posix() if pages else None
 
 
 def read_mapping(path: Path) -> dict[str, Any]:

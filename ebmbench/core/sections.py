@@ -31,11 +31,17 @@ class Benchmark(Section):
     claims: list[Name] = Field([], description="claims of the literature to put to the test, files in ebmbench/claims")
 
     @model_validator(mode="after")
-    def _does_something(self) -> "Benchmark":
-        for key in ("datasets", "methods"):
-            if not getattr(self, key) and not self.claims:
-                raise ValueError(f"{key}: one or more, unless there are claims")
+    def _compares_or_tests(self) -> "Benchmark":
+        """A suite compares methods on datasets, or it puts claims to the test: one report each."""
+        cells, found = (self.datasets, self.methods), "datasets and methods"
+        if self.claims and any(cells):
+            raise ValueError(f"claims, or {found}, but not both")
+        if not self.claims and not all(cells):
+            raise ValueError(f"one or more {found}, or claims")
         return self
+
+
+CLAIMS_FOLDER = "_claims"  # in `runs/<suite>/`, beside the folders of datasets
 
 
 class Claims(Section):

@@ -39,7 +39,7 @@ def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
     `report.md` and the same as a page, `index.html`; `figures/`, `results.csv`, `curves.csv` and `params.yaml`.
     """
     out = out or root / "reports" / str(params["benchmark"]["suite"]) / "latest"
-    fresh = _empty(out.with_name(f".{out.name}.new"))
+    fresh = empty(out.with_name(f".{out.name}.new"))
     frame = collect(root, params)
     write_results(frame, fresh / "results.csv")
     frame = relevant(frame)
@@ -96,7 +96,7 @@ def exchange(fresh: Path, out: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _empty(folder: Path) -> Path:
+def empty(folder: Path) -> Path:
     """A new, empty folder in place of what an interrupted build may have left."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

@@ -1,6 +1,6 @@
 """`index.html`: the report for those who browse, in one file that needs no network.
 
-Its content is the rendered text of `report.md`, hence the same. Figures, style and scripts are inside; a policy in the
+Its content is the rendered text of `report.md` (of claims, `claims.md`), hence the same. Figures, style and scripts are inside; a policy in the
 head allows these very styles and scripts, by their hashes, and nothing else, so that the page loads nothing
 and runs nothing that it did not bring.
 """
@@ -20,9 +20,9 @@ SCRIPTS = ("tables.js", "lightbox.js", "contents.js")
 SHOWN = (2, 3)  # levels of headings in the table of contents
 
 
-def write_page(folder: Path) -> Path:
-    """Write `index.html` beside the `report.md` of a folder."""
-    text = (folder / "report.md").read_text(encoding="utf-8")
+def write_page(folder: Path, source: str = "report.md") -> Path:
+    """Write `index.html` beside the Markdown of a folder."""
+    text = (folder / source).read_text(encoding="utf-8")
     out = folder / "index.html"
     out.write_text(page(text, folder), encoding="utf-8", newline="\n")
     return out

@@ -11,6 +11,7 @@ ABOUT = (
     "`ebmbench report release`; `ebmbench compare reports/<suite>/<version>` says what has moved since a release. "
     "A *page* is the same report for a browser, in one file: download it, or open it in a clone."
 )
+PAGES = ("report.md", "claims.md")  # what a report is called: of cells, of claims
 ORDER = ("a", "b", "rc", "", "post")
 
 
@@ -27,13 +28,14 @@ def write_index(root: Path) -> Path:
 
 def versions(suite: Path) -> list[str]:
     """The folders of a suite that hold a report, `latest` first, then by number from the newest."""
-    found = [file.parent.name for file in suite.glob("*/report.md")]
+    found = [file.parent.name for page in PAGES for file in suite.glob(f"*/{page}")]
     return ["latest"] * ("latest" in found) + released(suite)
 
 
 def released(suite: Path) -> list[str]:
     """The released versions of a suite, from the newest."""
-    found = [file.parent.name for file in suite.glob("[!.]*/report.md") if file.parent.name != "latest"]
+    files = [file for page in PAGES for file in suite.glob(f"[!.]*/{page}")]
+    found = {file.parent.name for file in files} - {"latest"}
     return sorted(found, key=_age, reverse=True)
 
 
@@ -50,8 +52,12 @@ def _numbers(text: str) -> list[int]:
 
 def _links(suite: Path) -> list[str]:
     names = versions(suite)
-    links = {name: f"[{name}]({suite.name}/{name}/report.md){_page(suite / name)}" for name in names}
+    links = {name: f"[{name}]({suite.name}/{name}/{_text(suite / name)}){_page(suite / name)}" for name in names}
     return [links.pop("latest", "–"), " · ".join(links.values()) or "–"]
+
+
+def _text(report: Path) -> str:
+    return next(page for page in PAGES if (report / page).is_file())
 
 
 def _page(report: Path) -> str:

@@ -76,7 +76,7 @@ def assemble(
         ),
         "Full results": _full(frame),
         "Failures and skipped": _failures(frame),
-        "Provenance": _provenance(facts),
+        "Provenance": provenance_text(facts),
         "Papers": "\n".join(papers(frame)) or "None.",
     }
     title = f"# ebmbench: suite `{params['benchmark']['suite']}`\n\n{abstract(frame, params)}"
@@ -143,7 +143,7 @@ def _failures(frame: pd.DataFrame) -> str:
     return failure_table(frame) + (f"\n\nValues that good runs could not give:\n\n{missing}" if missing else "")
 
 
-def _provenance(facts: dict[str, str]) -> str:
+def provenance_text(facts: dict[str, str]) -> str:
     """The facts, and the commands that make the numbers again."""
     shown = [[name, value] for name, value in facts.items() if name != "rebuild"]
     own = "# or, in an environment of your own (pip install -e .):\ndvc repro"

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from ebmbench.core.errors import UserError
-from ebmbench.report.index import write_index
+from ebmbench.report.index import PAGES, write_index
 
 VERSION = re.compile(r"v?\d+(\.\d+){0,3}([.-]?(a|b|rc|post)\d+)?")
 
@@ -16,7 +16,7 @@ def release(root: Path, suite: str, version: str) -> Path:
         raise UserError(f"version: found '{version}', allowed: numbers with points, as 0.1.0, 2026.11 or v1")
     latest = root / "reports" / suite / "latest"
     target = latest.with_name(version)
-    if not (latest / "report.md").is_file():
+    if not any((latest / page).is_file() for page in PAGES):
         raise UserError(f"{latest}: no report to release; `ebmbench run` writes it")
     if target.exists():
         raise UserError(f"{target}: exists already; a released report is never changed, choose another version")

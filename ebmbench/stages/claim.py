@@ -1,6 +1,7 @@
 """claim@<name>: put a claim of the literature to the test, twice, with disjoint seeds, and decide it.
 
-Writes `runs/<suite>/_claims/<name>/`: verdict.json, values.csv (every statistic at every seed) and figure.png. The
+Writes `runs/<suite>/_claims/<name>/`: verdict.json, values.csv (every statistic at every seed), figure.png
+and cost.json. The
 verdict rests on the seeds from `claims.first` on; those from `claims.again` on tell whether it holds once more.
 """
 
@@ -11,15 +12,11 @@ from pathlib import Path
 
 from ebmbench.core.files import write_json
 from ebmbench.core.params import load_params
+from ebmbench.core.sections import CLAIMS_FOLDER
 from ebmbench.evidence.account import put_to_test
 from ebmbench.evidence.bench import Bench
 from ebmbench.stages.cell import materialising
 from ebmbench.stages.shell import run_stage
-
-
-def claim_folder(root: Path, suite: str, name: str) -> Path:
-    """Where a claim's account is."""
-    return root / "runs" / suite / "_claims" / name
 
 
 def decide_claim(root: Path, name: str, fresh: bool = False) -> None:
@@ -27,11 +24,9 @@ def decide_claim(root: Path, name: str, fresh: bool = False) -> None:
     params, clock = load_params(root), time.perf_counter()
     bench = Bench(root, fresh)
     account = put_to_test(name, params.claims.first, params.claims.again, bench)
-    target = claim_folder(root, params.benchmark.suite, name)
-    with materialising(target) as folder:
+    with materialising(root / "runs" / params.benchmark.suite / CLAIMS_FOLDER / name) as folder:
         account.save(folder)
-    seconds = round(time.perf_counter() - clock, 1)
-    write_json(target.parent.parent / "_cost" / f"{name}.json", {"seconds": seconds})
+        write_json(folder / "cost.json", {"seconds": round(time.perf_counter() - clock, 1)})
     print(account.line)
 
 

@@ -44,8 +44,8 @@ def _template(stages: dict[str, Any], stage: str, params: dict[str, Any]) -> tup
         entry = params["datasets"][rest]
         return body["do"], names | {"key": rest} | {f"item.{key}": str(value) for key, value in entry.items()}
     if "matrix" in body:
-        dataset, _, method = rest.partition("-")
-        names |= {"item.dataset": dataset, "item.method": method}
+        # A name has no dash: with one key in the matrix all of the rest is its value.
+        names |= {f"item.{key}": part for key, part in zip(body["matrix"], rest.split("-"), strict=True)}
     return body, names
 
 

@@ -7,12 +7,15 @@ from pathlib import Path
 from ebmbench.core.params import FILE
 from ebmbench.core.schema import read_yaml
 from ebmbench.report.build import build
+from ebmbench.report.claims.build import build_claims
 from ebmbench.stages.shell import run_stage
 
 
 def report(root: Path) -> None:
     """Build it; cells that failed are named in it."""
-    print(build(root, read_yaml(root / FILE)))
+    params = read_yaml(root / FILE)
+    make = build_claims if params["benchmark"].get("claims") else build
+    print(make(root, params))
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -60,7 +60,9 @@ def run_stage(stage: str, work: Callable[[Path], None]) -> int:
 def check_names(root: Path, stage: str) -> None:
     """Refuse bad parameters and unknown cells before anything is locked, read or written."""
     params = load_params(root)
-    _, _, cell = stage.partition("@")
+    kind, _, cell = stage.partition("@")
+    if kind == "claim":
+        return known(cell, params.benchmark.claims, FILE, "benchmark.claims")
     dataset, _, method = cell.partition("-")
     if dataset:
         known(dataset, params.datasets, FILE, "datasets")

@@ -12,6 +12,7 @@ from ebmbench.core import checkpoint
 from ebmbench.core.errors import UserError
 from ebmbench.core.files import read_json, write_json
 from ebmbench.core.params import FILE, Params
+from ebmbench.core.sections import CLAIMS_FOLDER
 from ebmbench.core.store import Store
 from ebmbench.data.loading import source_path
 from ebmbench.samplers.choice import parse
@@ -39,9 +40,14 @@ def prune(root: Path, params: Params) -> list[str]:
     wanted = {(dataset, method) for dataset in benchmark.datasets for method in [*benchmark.methods, "_baselines"]}
     removed = []
     for folder in (root / "runs" / benchmark.suite).glob("*/*"):
-        if folder.is_dir() and (folder.parent.name, folder.name) not in wanted:
+        cell = (folder.parent.name, folder.name)
+        if folder.is_dir() and cell[0] != CLAIMS_FOLDER and cell not in wanted:
             shutil.rmtree(folder)
             removed.append(f"{folder.parent.name}/{folder.name}")
+    for folder in (root / "runs" / benchmark.suite / CLAIMS_FOLDER).glob("*"):
+        if folder.is_dir() and folder.name not in benchmark.claims:
+            shutil.rmtree(folder)
+            removed.append(folder.name)
     return removed
 
 

@@ -1,0 +1,62 @@
+"""What is known of each claim of a suite: its account, or why there is none."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ebmbench.core.registry import Entry, describe
+from ebmbench.core.sections import CLAIMS_FOLDER
+from ebmbench.report.cells import read_json
+
+NOT_RUN = "not run"
+FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Tested:
+    """A claim with its account (`verdict.json`); without one, `reason` tells why."""
+
+    entry: Entry
+    folder: Path
+    account: dict[str, Any]
+    reason: str = ""
+    seconds: float | None = None
+
+    @property
+    def name(self) -> str:
+        """The claim's name."""
+        return self.entry.name
+
+    @property
+    def verdict(self) -> str:
+        """reproduced, not reproduced, undecided; or failed, not run."""
+        return str(self.account.get("verdict") or (FAILED if self.reason else NOT_RUN))
+
+    @property
+    def again(self) -> str:
+        """The verdict by other seeds; empty where nobody tried."""
+        return str(self.account.get("verdict_again") or "")
+
+    @property
+    def criteria(self) -> list[dict[str, Any]]:
+        """Criteria with their findings, in the claim's order."""
+        return list(self.account.get("criteria", []))
+
+    @property
+    def deciding(self) -> dict[str, Any] | None:
+        """The criterion that made the verdict: the first that came out as the claim did."""
+        return next((one for one in self.criteria if one["finding"]["verdict"] == self.verdict), None)
+
+
+def collect_claims(root: Path, params: dict[str, Any]) -> list[Tested]:
+    """The claims of the suite in its order."""
+    benchmark = params["benchmark"]
+    return [_tested(root, str(benchmark["suite"]), str(name)) for name in benchmark["claims"]]
+
+
+def _tested(root: Path, suite: str, name: str) -> Tested:
+    folder = root / "runs" / suite / CLAIMS_FOLDER / name
+    account = read_json(folder / "verdict.json")
+    failure = {} if account else read_json(root / "work" / "failures" / f"claim_{name}.json")
+    seconds = read_json(folder / "cost.json").get("seconds")
+    return Tested(describe("claims", name), folder, account, str(failure.get("reason") or ""), seconds)

@@ -1,0 +1,105 @@
+"""The text of `claims.md`: all verdicts in one table, how they are reached, then each claim with numbers and figure."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from ebmbench.report.claims.collect import Tested
+from ebmbench.report.claims.numbers import found, number, power
+from ebmbench.report.figures.image import Image
+from ebmbench.report.literal import cell, literal
+from ebmbench.report.markdown import provenance_text
+from ebmbench.report.prose import plural
+from ebmbench.report.tables import markdown_table
+
+MARKS = {"reproduced": "✓", "not reproduced": "✗", "undecided": "?"}
+ABOUT = (
+    "Each claim of the literature is an experiment with a rule that was fixed before its seeds were looked at: a "
+    "statistic, a bound that means something, a side of it, and Student's one-sided test over seeds at level α. "
+    "**Reproduced**: every criterion of the claim is met significantly. **Not reproduced**: one is significantly on "
+    "the wrong side of its bound (at α over the number of criteria). **Undecided**: neither; the power says how likely "
+    "the experiment was to show an effect as large as the source's. *Exact* criteria are mathematics: each seed must "
+    "meet them. **Again** is the same experiment with other seeds, decided on its own. Budgets were chosen with seeds "
+    "that are not used here. In brackets are the limits that the test compares with the bound, or the smallest and "
+    "largest value of an exact criterion.\n\n"
+    "A refuted claim is refuted *here*: at the size, on the data and with the settings that its section names."
+)
+
+
+def assemble_claims(claims: list[Tested], images: dict[str, Image], facts: dict[str, str]) -> str:
+    """The whole page."""
+    parts = [f"# ebmbench: claims of the literature\n\n{abstract(claims)}"]
+    parts += [f"## Verdicts\n\n{verdict_table(claims)}", f"## How they are reached\n\n{ABOUT}", "## The claims"]
+    parts += [section(one, images.get(one.name)) for one in claims]
+    parts += [f"## Provenance\n\n{provenance_text(facts)}"]
+    return "\n\n".join(parts) + "\n"
+
+
+def abstract(claims: list[Tested]) -> str:
+    """How many of which verdict, and whether other seeds agree."""
+    counts = Counter(one.verdict for one in claims)
+    told = ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items(), key=lambda pair: -pair[1]))
+    held = [one for one in claims if one.verdict == "reproduced" and one.again]
+    kept = sum(one.again == "reproduced" for one in held)
+    once_more = f" Of the {len(held)} reproduced ones, other seeds reproduce {kept} again." if held else ""
+    decided = [one for one in claims if one.again]
+    same = sum(one.again == one.verdict for one in decided)
+    return f"{plural(len(claims), 'claim')}: {told}.{once_more} " + (
+        f"The verdict is the same with other seeds for {same} of {len(decided)}." if decided else ""
+    )
+
+
+def verdict_table(claims: list[Tested]) -> str:
+    """A row for each claim: what, where from, verdict, and the number that decided."""
+    header = ["claim", "source", "verdict", "again", "what decided it", "found", "alone"]
+    return markdown_table(header, [[cell(text) for text in _row(one)] for one in claims], left=7)
+
+
+def _row(one: Tested) -> list[str]:
+    link = f"[{literal(one.entry.title)}](#{one.name.replace('_', '-')})"
+    said, numbers = literal(one.reason) or "–", "–"
+    if one.deciding is not None:
+        said = f"{literal(one.deciding['says'])}: {literal(one.deciding['rule'])}"
+        numbers = found(one.deciding["finding"])
+    return [link, literal(one.entry.paper), _marked(one.verdict), _marked(one.again), said, numbers, f"`{_command(one)}`"]
+
+
+def section(one: Tested, image: Image | None) -> str:
+    """A claim: what is said, what is done, what came out."""
+    return "\n\n".join(_paragraphs(one, image))
+
+
+def _paragraphs(one: Tested, image: Image | None) -> Iterator[str]:
+    yield f"### {one.name.replace('_', ' ')}"
+    yield f"**{literal(one.entry.title)}**"
+    if not one.account:
+        yield f"Source: {literal(one.entry.paper)}. {_marked(one.verdict)}" + (f": {literal(one.reason)}" if one.reason else "")
+        return
+    yield f"{literal(one.account['sentence'])} *Source*: {literal(one.entry.paper)}."
+    yield f"*Here*: {literal(one.account['here'])}"
+    yield f"**{_marked(one.verdict)}**" + (f"; again, with other seeds: {_marked(one.again)}" if one.again else "") + "."
+    yield _criteria(one)
+    if image is not None:
+        yield image.markdown()
+    yield f"```sh\n{_command(one)}\n```"
+
+
+def _criteria(one: Tested) -> str:
+    seeds = one.account["seeds"]
+    header = ["criterion", "rule", f"found, {seeds} seeds", "p", "power", "verdict", "again"]
+    return markdown_table(header, [[cell(text) for text in _criterion(row)] for row in one.criteria], left=7)
+
+
+def _criterion(row: dict[str, Any]) -> list[str]:
+    finding, again = row["finding"], row["again"]
+    once_more = f"{found(again)} {_marked(again['verdict'])}" if again else "–"
+    said = [literal(row["says"]), literal(row["rule"]), found(finding), number(finding["p"]), power(finding)]
+    return [*said, _marked(finding["verdict"]), once_more]
+
+
+def _marked(verdict: str) -> str:
+    return f"{MARKS[verdict]} {verdict}" if verdict in MARKS else verdict or "–"
+
+
+def _command(one: Tested) -> str:
+    return f"ebmbench claims run {one.name}"
