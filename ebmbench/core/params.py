@@ -82,9 +82,11 @@ def load_params(root: Path) -> Params:
 def _check_names(params: Params) -> None:
     """Every chosen name exists, as a file of its kind and as a section, and is chosen once."""
     chosen = params.benchmark.model_dump(include={"methods", "metrics", "baselines", "datasets", "seeds", "claims"})
-    allowed = {kind: names(kind) for kind in ("methods", "metrics", "baselines", "models", "claims")}
-    for kind in ("methods", "metrics", "baselines", "claims"):
+    allowed = {kind: names(kind) for kind in ("methods", "metrics", "baselines", "models")}
+    for kind in ("methods", "metrics", "baselines"):
         _known(chosen[kind], allowed[kind], f"benchmark.{kind}")
+    if chosen["claims"]:  # there are many of them, and most suites have none
+        _known(chosen["claims"], names("claims"), "benchmark.claims")
     _known(chosen["methods"], params.methods, "benchmark.methods")
     _known(chosen["datasets"], params.datasets, "benchmark.datasets")
     _known(params.methods, allowed["methods"], "methods")

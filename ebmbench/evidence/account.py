@@ -1,6 +1,7 @@
-"""The account of a claim: what is claimed, how it was decided, and what it rests on, as files that need no code to read.
+"""The account of a claim: what is claimed, how it was decided, and what it rests on, as plain files.
 
-`verdict.json`, `values.csv` with a row per seed and criterion, and `figure.png`, drawn from the seeds that decide.
+`verdict.json`, and its numbers alone in `metrics.json`; `values.csv` with a row per seed and criterion; `figure.png`,
+drawn from the seeds that decide.
 """
 
 import csv
@@ -47,6 +48,7 @@ class Account:
     def save(self, folder: Path) -> None:
         """Write all files."""
         write_json(folder / "verdict.json", self.as_dict())
+        write_json(folder / "metrics.json", self.metrics())
         with replacing(folder / "values.csv") as path, path.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file, lineterminator="\n").writerows(self._rows())
         self.draw(folder / "figure.png")
@@ -57,6 +59,13 @@ class Account:
             figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
             self.file.draw(figure, self.measures)
             return save(figure, file)
+
+    def metrics(self) -> dict[str, Any]:
+        """What `dvc metrics show` shows of a claim: the verdicts, and the mean of each statistic."""
+        keys = [criterion.key for criterion in self.file.CLAIM.criteria]
+        means = {key: found.mean for key, found in zip(keys, self.decision.findings, strict=True)}
+        again = self.repeated.verdict if self.repeated else None
+        return {"verdict": self.decision.verdict, "again": again, **means}
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values."""

@@ -113,9 +113,10 @@ def power(criterion: Criterion, error: float, freedom: int) -> float | None:
     distance = sign * (criterion.expected - criterion.bound)
     if error == 0:
         return float(distance > 0)
-    found = float(stats.nct.sf(stats.t.ppf(1 - criterion.alpha, freedom), freedom, distance / error))
+    limit = float(stats.t.ppf(1 - criterion.alpha, freedom))
+    found = float(stats.nct.sf(limit, freedom, distance / error))
     # SciPy's noncentral t gives no number far out, where the normal's tail has long been all or nothing.
-    return found if math.isfinite(found) else float(stats.norm.sf(stats.t.ppf(1 - criterion.alpha, freedom) - distance / error))
+    return found if math.isfinite(found) else float(stats.norm.sf(limit - distance / error))
 
 
 def together(findings: Sequence[Finding]) -> Verdict:

@@ -8,8 +8,8 @@ import pandas as pd
 
 from ebmbench.core import registry
 from ebmbench.core.registry import Entry
-from ebmbench.report.frame import baselines
 from ebmbench.report.groups import ARROWS, HEADINGS, direction
+from ebmbench.report.references import BASELINES, baselines
 
 
 def entry(kind: str, name: str) -> Entry | None:
@@ -41,7 +41,7 @@ def papers(frame: pd.DataFrame) -> list[str]:
 
 def method_names(frame: pd.DataFrame) -> list[str]:
     """The methods in the order of the suite, without baselines."""
-    hidden = {*baselines(), "_baselines"}
+    hidden = {*baselines(), BASELINES}
     return [name for name in dict.fromkeys(frame["method"]) if name not in hidden]
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ebmbench.report.references import BASELINES
 from ebmbench.report.results import Row, read_rows
 
-BASELINES = "_baselines"
 LOST = ("failed", "stale")  # cells without valid numbers
 
 

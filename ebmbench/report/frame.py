@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from ebmbench.core import registry
-from ebmbench.report.cells import BASELINES, Cell, read_baselines, read_cell, read_json
+from ebmbench.report.cells import Cell, read_baselines, read_cell, read_json
+from ebmbench.report.references import BASELINES, baselines
 from ebmbench.report.results import Row, typed
 
 STAGES = ("train", "sample", "evaluate")
@@ -32,11 +32,6 @@ def collect(root: Path, params: dict[str, Any]) -> pd.DataFrame:
 def variant(method: str, settings: str) -> str:
     """The name of a row in tables and figures: the method, with its swept settings."""
     return f"{method} {settings}".strip()
-
-
-def baselines() -> list[str]:
-    """Baselines in the order of the tables: the floor first."""
-    return sorted(registry.names("baselines"), key=lambda name: (name != "oracle", name))
 
 
 def _method_rows(root: Path, suite: str, dataset: str, method: str) -> list[Row]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from ebmbench.report.cells import BASELINES
 from ebmbench.report.groups import RATIO, datasets, is_baseline, variants
 from ebmbench.report.kinds import image_sets, kinds, slice_of, toys
 from ebmbench.report.numbers import MISSING, decimals, number
+from ebmbench.report.references import BASELINES
 from ebmbench.report.statistics import summarise
 from ebmbench.report.tables import best_of, markdown_table, share, title
 from ebmbench.report.verdicts import lost_cell

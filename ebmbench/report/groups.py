@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from ebmbench.report.cells import BASELINES
-from ebmbench.report.frame import baselines, variant
+from ebmbench.report.frame import variant
+from ebmbench.report.references import is_baseline as is_baseline
 
 COSTS = ("energy_evaluations", "input_gradients", "parameter_gradients", "passes")
 TRIO = (
@@ -51,11 +51,6 @@ def variants(frame: pd.DataFrame, dataset: str) -> dict[str, pd.DataFrame]:
     rows = frame[frame["dataset"] == dataset]
     names = [variant(method, settings) for method, settings in zip(rows["method"], rows["settings"], strict=True)]
     return {name: rows[[one == name for one in names]] for name in dict.fromkeys(names)}
-
-
-def is_baseline(name: str) -> bool:
-    """Whether a row is there for reference and does not compete."""
-    return name in baselines() or name == BASELINES
 
 
 def metrics(frame: pd.DataFrame) -> list[str]:

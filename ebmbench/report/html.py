@@ -1,8 +1,8 @@
 """`index.html`: the report for those who browse, in one file that needs no network.
 
-Its content is the rendered text of `report.md` (of claims, `claims.md`), hence the same. Figures, style and scripts are inside; a policy in the
-head allows these very styles and scripts, by their hashes, and nothing else, so that the page loads nothing
-and runs nothing that it did not bring.
+Its content is the rendered text of `report.md` (of claims, `claims.md`), hence the same. Figures, style and scripts
+are inside; a policy in the head allows these very styles and scripts, by their hashes, and nothing else, so that the
+page loads nothing and runs nothing that it did not bring.
 """
 
 import hashlib

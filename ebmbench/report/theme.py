@@ -26,7 +26,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from PIL import Image
 
-from ebmbench.report.groups import is_baseline
+from ebmbench.report.references import is_baseline
 
 PALETTE = (
     "#332288",

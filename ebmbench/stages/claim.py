@@ -1,7 +1,7 @@
 """claim@<name>: put a claim of the literature to the test, twice, with disjoint seeds, and decide it.
 
-Writes `runs/<suite>/_claims/<name>/`: verdict.json, values.csv (every statistic at every seed), figure.png
-and cost.json. The
+Writes `runs/<suite>/_claims/<name>/`: verdict.json, metrics.json, values.csv (every statistic at every
+seed), figure.png and cost.json. The
 verdict rests on the seeds from `claims.first` on; those from `claims.again` on tell whether it holds once more.
 """
 

@@ -11,13 +11,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ebmbench.core.errors import UserError
-from ebmbench.core.store import SIZES
+from ebmbench.core.store import LOCK, SIZES
 
 FINISHED, LEFTOVERS, LOGS, OTHER = "finished results", "leftovers of killed attempts", "logs", "other"
 HALF_FINISHED, DOWNLOADS, CLONES = "half-finished runs", "downloads", "clones of schedules and workers"
 CHEAP = (FINISHED, LEFTOVERS, LOGS, OTHER)
 DEAR = (HALF_FINISHED, DOWNLOADS, CLONES)
-_FOLDERS = {"flow": LOGS, "tuning": LOGS, "downloads": DOWNLOADS, "scheduled": CLONES, "workers": CLONES}
+_FOLDERS = {
+    "flow": LOGS,
+    "tuning": LOGS,
+    "claims": LOGS,
+    "downloads": DOWNLOADS,
+    "scheduled": CLONES,
+    "workers": CLONES,
+}
 _UNCOUNTED = ("locks", "failures")  # empty files, and the reasons that a report shows for what failed
 _DIGEST = re.compile(r"[0-9a-f]{16}")
 _LEFTOVER = re.compile(r"part-\d+|\..*\.part|\.done\.old")
@@ -69,9 +76,9 @@ def _results(workshop: Path) -> Iterator[tuple[str, Path]]:
     """A finished job has its result; what else lies there is of no use to it, and all there is to an unfinished one."""
     done = (workshop / "done").is_dir()
     for path in sorted(workshop.iterdir()):
-        if path.name == "done" or (done and path.name == SIZES):
+        if path.name == "done" or (done and path.name in (SIZES, LOCK)):
             yield FINISHED, path
-        elif path.name == SIZES:
+        elif path.name in (SIZES, LOCK):
             yield LEFTOVERS, path
         else:
             yield LEFTOVERS if done or _LEFTOVER.fullmatch(path.name) else HALF_FINISHED, path

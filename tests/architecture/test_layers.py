@@ -23,9 +23,11 @@ ALLOWED = {
     "training": {"core", "samplers", "training"},
     "report": {"core", "report"},
     "compare": {"core", "report", "compare"},
-    "stages": {"core", "data", "features", "samplers", "metrics", "training", "report", "stages"},
+    "evidence": {"core", "data", "features", "metrics", "training", "report", "evidence"},
+    "claims": {"core", "data", "metrics", "methods", "models", "samplers", "training", "report", "evidence"},
+    "stages": {"core", "data", "features", "samplers", "metrics", "training", "report", "evidence", "stages"},
     "tuning": {"core", "data", "metrics", "samplers", "training", "stages", "tuning"},
-    "cli": {"core", "report", "compare", "stages", "tuning", "cli"},
+    "cli": {"core", "report", "compare", "stages", "tuning", "evidence", "cli"},
 }
 
 

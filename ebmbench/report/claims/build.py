@@ -59,4 +59,4 @@ def _image(one: Tested, folder: Path) -> Image:
     path = Path("figures", f"{one.name}.png")
     (folder / path).parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(one.folder / "figure.png", folder / path)
-    return Image(path.as_posix(), one.entry.title, str(one.account["caption"]))
+    return Image(path.as_posix(), one.title, str(one.account["caption"]))

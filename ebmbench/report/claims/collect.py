@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ebmbench.core.registry import Entry, describe
 from ebmbench.core.sections import CLAIMS_FOLDER
 from ebmbench.report.cells import read_json
 
@@ -16,16 +15,21 @@ FAILED = "failed"
 class Tested:
     """A claim with its account (`verdict.json`); without one, `reason` tells why."""
 
-    entry: Entry
+    name: str
     folder: Path
     account: dict[str, Any]
     reason: str = ""
     seconds: float | None = None
 
     @property
-    def name(self) -> str:
-        """The claim's name."""
-        return self.entry.name
+    def title(self) -> str:
+        """The claim in a line; its account alone knows it."""
+        return str(self.account.get("title") or self.name)
+
+    @property
+    def source(self) -> str:
+        """Where it is claimed."""
+        return str(self.account.get("source") or "")
 
     @property
     def verdict(self) -> str:
@@ -59,4 +63,4 @@ def _tested(root: Path, suite: str, name: str) -> Tested:
     account = read_json(folder / "verdict.json")
     failure = {} if account else read_json(root / "work" / "failures" / f"claim_{name}.json")
     seconds = read_json(folder / "cost.json").get("seconds")
-    return Tested(describe("claims", name), folder, account, str(failure.get("reason") or ""), seconds)
+    return Tested(name, folder, account, str(failure.get("reason") or ""), seconds)

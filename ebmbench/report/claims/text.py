@@ -41,12 +41,12 @@ def abstract(claims: list[Tested]) -> str:
     told = ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items(), key=lambda pair: -pair[1]))
     held = [one for one in claims if one.verdict == "reproduced" and one.again]
     kept = sum(one.again == "reproduced" for one in held)
-    once_more = f" Of the {len(held)} reproduced ones, other seeds reproduce {kept} again." if held else ""
-    decided = [one for one in claims if one.again]
-    same = sum(one.again == one.verdict for one in decided)
-    return f"{plural(len(claims), 'claim')}: {told}.{once_more} " + (
-        f"The verdict is the same with other seeds for {same} of {len(decided)}." if decided else ""
-    )
+    repeated = [one for one in claims if one.again]
+    same = sum(one.again == one.verdict for one in repeated)
+    parts = [f"{plural(len(claims), 'claim')}: {told}."]
+    parts += [f"Other seeds reproduce {kept} of the {len(held)} reproduced ones again."] if held else []
+    parts += [f"The verdict is the same with other seeds for {same} of {len(repeated)}."] if repeated else []
+    return " ".join(parts)
 
 
 def verdict_table(claims: list[Tested]) -> str:
@@ -56,12 +56,13 @@ def verdict_table(claims: list[Tested]) -> str:
 
 
 def _row(one: Tested) -> list[str]:
-    link = f"[{literal(one.entry.title)}](#{one.name.replace('_', '-')})"
+    link = f"[{literal(one.title)}](#{one.name})"
     said, numbers = literal(one.reason) or "–", "–"
     if one.deciding is not None:
         said = f"{literal(one.deciding['says'])}: {literal(one.deciding['rule'])}"
         numbers = found(one.deciding["finding"])
-    return [link, literal(one.entry.paper), _marked(one.verdict), _marked(one.again), said, numbers, f"`{_command(one)}`"]
+    verdicts = [_marked(one.verdict), _marked(one.again)]
+    return [link, literal(one.source), *verdicts, said, numbers, f"`{_command(one)}`"]
 
 
 def section(one: Tested, image: Image | None) -> str:
@@ -70,14 +71,16 @@ def section(one: Tested, image: Image | None) -> str:
 
 
 def _paragraphs(one: Tested, image: Image | None) -> Iterator[str]:
-    yield f"### {one.name.replace('_', ' ')}"
-    yield f"**{literal(one.entry.title)}**"
+    yield f"### `{one.name}`"
     if not one.account:
-        yield f"Source: {literal(one.entry.paper)}. {_marked(one.verdict)}" + (f": {literal(one.reason)}" if one.reason else "")
+        why = f": {literal(one.reason)}" if one.reason else ""
+        yield f"**{_marked(one.verdict)}**{why}."
         return
-    yield f"{literal(one.account['sentence'])} *Source*: {literal(one.entry.paper)}."
+    yield f"**{literal(one.title)}**"
+    once_more = f"; again, with other seeds: {_marked(one.again)}" if one.again else ""
+    yield f"{literal(one.account['sentence'])} *Source*: {literal(one.source)}."
     yield f"*Here*: {literal(one.account['here'])}"
-    yield f"**{_marked(one.verdict)}**" + (f"; again, with other seeds: {_marked(one.again)}" if one.again else "") + "."
+    yield f"**{_marked(one.verdict)}**{once_more}."
     yield _criteria(one)
     if image is not None:
         yield image.markdown()

@@ -15,9 +15,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ebmbench.report.cells import BASELINES
 from ebmbench.report.groups import is_baseline, variants
 from ebmbench.report.numbers import ROUNDING
+from ebmbench.report.references import BASELINES
 from ebmbench.report.theme import EMPTY, WIDTH
 from ebmbench.report.verdicts import verdict
 

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ebmbench.report.cells import BASELINES
 from ebmbench.report.figures.maps import median_run
 from ebmbench.report.groups import RATIO, is_baseline, variants
 from ebmbench.report.kinds import EXACT, slice_of
+from ebmbench.report.references import BASELINES
 
 # What a run may have, named `<what>:<label>:<kind>` in the file.
 WHAT = ("images", "chain", "chain_steps", "histogram")
