@@ -12,6 +12,7 @@ from ebmbench.compare.endings import endings
 from ebmbench.compare.markdown import headline, page
 from ebmbench.compare.moves import moves
 from ebmbench.compare.side import WORKSPACE, open_sides
+from ebmbench.compare.verdicts import has_verdicts, verdict_changes
 from ebmbench.core.files import write_text
 from ebmbench.report.index import released
 from ebmbench.report.prose import plural
@@ -35,6 +36,11 @@ def since_release(root: Path, suite: str) -> Since | None:
     versions = released(root / folder)
     if not versions:
         return None
+    newest = root / folder / versions[0]
+    if has_verdicts(newest):
+        line, text = verdict_changes(newest, root / folder / "latest")
+        write_text(root / path, text)
+        return Since(path.as_posix(), f"since {versions[0]}: {line} ({path.as_posix()})")
     before, after = open_sides(root, (folder / versions[0]).as_posix(), WORKSPACE, suite)
     found = moves(before.frame, after.frame)
     write_text(root / path, page(root, before, after, found))

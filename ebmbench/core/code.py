@@ -34,7 +34,7 @@ def code_hash(modules: Iterable[str]) -> str:
 def _code_hash(modules: tuple[str, ...]) -> str:
     whole = hashlib.sha256()
     for file in imported_files(modules):
-        whole.update(f"{file.relative_to(PACKAGE).as_posix()}\n{_tree_hash(file)}\n".encode())
+        whole.update(f"{file.relative_to(PACKAGE).as_posix()}\n{tree_hash(file)}\n".encode())
     return whole.hexdigest()
 
 
@@ -66,9 +66,19 @@ def _imports(file: Path) -> tuple[str, ...]:
 
 
 @cache
-def _tree_hash(file: Path) -> str:
+def tree_hash(file: Path, without: tuple[str, ...] = ()) -> str:
+    """SHA-256 of a file's code, without docstrings and, if asked for, without some names of its top level."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
+    tree.body = [node for node in tree.body if not _defines(node, without)]
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
             node.body = node.body[1:]
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+
+
+def _defines(node: ast.stmt, names: tuple[str, ...]) -> bool:
+    """Whether a function or constant has one of these names."""
+    if isinstance(node, ast.FunctionDef):
+        return node.name in names
+    target = node.targets[0] if isinstance(node, ast.Assign) else None
+    return isinstance(target, ast.Name) and target.id in names

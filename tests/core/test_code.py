@@ -24,7 +24,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def hashed(module: str) -> str:
     code._imports.cache_clear()
-    code._tree_hash.cache_clear()
+    code.tree_hash.cache_clear()
     code._code_hash.cache_clear()
     return code_hash([f"{PACKAGE.name}.{module}"])
 
@@ -48,7 +48,7 @@ def test_a_datasets_hash_covers_the_code_that_it_imports(package: Path, tmp_path
     source.write_text(f"from {PACKAGE.name}.a.two import Y\n")
     before = source_hash(source)
     (package / "a" / "two.py").write_text("Y = 3\n")
-    code._tree_hash.cache_clear()
+    code.tree_hash.cache_clear()
     code._code_hash.cache_clear()
     assert source_hash(source) != before
 

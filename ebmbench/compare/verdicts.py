@@ -1,0 +1,67 @@
+"""Two reports of claims beside each other: which verdicts changed, and the numbers of those that did."""
+
+import csv
+from pathlib import Path
+
+from ebmbench.core.errors import UserError
+from ebmbench.report.claims.numbers import number
+from ebmbench.report.literal import cell
+from ebmbench.report.prose import plural
+from ebmbench.report.tables import markdown_table
+
+VERDICTS = "verdicts.csv"
+Row = dict[str, str]
+
+
+def has_verdicts(folder: Path) -> bool:
+    """Whether a folder holds a report of claims."""
+    return (folder / VERDICTS).is_file()
+
+
+def verdict_changes(before: Path, after: Path) -> tuple[str, str]:
+    """The outcome in a line, and the page."""
+    old, new = _read(before), _read(after)
+    both = [name for name in new if name in old]
+    changed = [name for name in both if _verdict(old[name]) != _verdict(new[name])]
+    line = f"{plural(len(changed), 'verdict')} of {len(both)} changed"
+    if changed:
+        line += ": " + ", ".join(f"{name} ({_verdict(old[name])} → {_verdict(new[name])})" for name in changed)
+    title = f"# ebmbench: claims, from `{before.name}` to `{after.name}`"
+    parts = [title, f"**{line}.**", _table(changed, old, new), _one_sided(old, new)]
+    return line, "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _table(changed: list[str], old: dict[str, list[Row]], new: dict[str, list[Row]]) -> str:
+    """The criteria of the claims that changed, with the means of both sides."""
+    rows = []
+    for name in changed:
+        was = {row["statistic"]: row for row in old[name]}
+        for row in new[name]:
+            then = was.get(row["statistic"], {})
+            means = [_mean(then), _mean(row)]
+            rows.append([f"`{name}`", row["statistic"], row["rule"], *means, row["criterion_verdict"]])
+    header = ["claim", "statistic", "rule", "before", "after", "now"]
+    return markdown_table(header, [[cell(text) for text in row] for row in rows], left=3) if rows else ""
+
+
+def _one_sided(old: dict[str, list[Row]], new: dict[str, list[Row]]) -> str:
+    parts = [("New", [name for name in new if name not in old]), ("Gone", [name for name in old if name not in new])]
+    return "\n\n".join(f"{word}: {', '.join(f'`{name}`' for name in names)}." for word, names in parts if names)
+
+
+def _read(folder: Path) -> dict[str, list[Row]]:
+    """The rows of each claim, in the order of the file."""
+    if not has_verdicts(folder):
+        raise UserError(f"{folder}: found no {VERDICTS}, so it is no report of claims")
+    found: dict[str, list[Row]] = {}
+    for row in csv.DictReader((folder / VERDICTS).read_text(encoding="utf-8").splitlines()):
+        found.setdefault(row["claim"], []).append(row)
+    return found
+
+
+def _verdict(rows: list[Row]) -> str:
+    return rows[0]["verdict"]
+
+
+def _mean(row: Row) -> str:
+    return number(float(row["mean"])) if row.get("mean") else "–"
