@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from tqdm import tqdm
 
 from ebmbench.core.code import imported_files, tree_hash
 from ebmbench.core.pulse import pulse
@@ -28,7 +29,9 @@ def measured(name: str, seeds: Iterable[int], bench: Bench) -> list[Arms]:
     """What every arm gives at these seeds, seed by seed."""
     claim, seeds, code = open_claim(name), list(seeds), measuring_hash(name)
     found: dict[tuple[int, str], Mapping[str, Any]] = {}
-    for seed, arm in pulse.each((seed, arm) for seed in seeds for arm in claim.CLAIM.arms):
+    grid = [(seed, arm) for seed in seeds for arm in claim.CLAIM.arms]
+    # disable=None: a bar on a terminal, nothing in a log file.
+    for seed, arm in tqdm(pulse.each(grid), desc=name, total=len(grid), disable=None):
         inputs = {"claim": name, "arm": arm, "seed": seed, "code": code, "torch": torch.__version__}
         found[seed, arm] = _obtained(inputs, bench)
     return [{arm: found[seed, arm] for arm in claim.CLAIM.arms} for seed in seeds]

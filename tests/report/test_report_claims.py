@@ -1,0 +1,117 @@
+"""The report of claims: every verdict, number and figure of the accounts, and what failed or has not run."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from ebmbench.compare.since import since_release
+from ebmbench.compare.verdicts import verdict_changes
+from ebmbench.core.errors import UserError
+from ebmbench.evidence.account import put_to_test
+from ebmbench.evidence.bench import Bench
+from ebmbench.report.claims.build import build_claims
+from ebmbench.report.claims.numbers import number
+from ebmbench.report.index import write_index
+from ebmbench.report.release import release
+from tests.evidence.sample import NAME, coin, known
+
+PARAMS: dict[str, Any] = {"benchmark": {"suite": "claims", "claims": [NAME, "one_that_failed", "one_to_come"]}}
+
+
+def account(root: Path, bias: float) -> None:
+    folder = root / "runs/claims/_claims" / NAME
+    shutil.rmtree(folder, ignore_errors=True)
+    with known(coin(bias)):
+        put_to_test(NAME, 0, 100, Bench(root, fresh=True)).save(folder)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    account(tmp_path, 0.6)
+    (tmp_path / "work/failures").mkdir()
+    failure = {"stage": "claim@one_that_failed", "reason": "ValueError: | <b>no</b>"}
+    (tmp_path / "work/failures/claim_one_that_failed.json").write_text(json.dumps(failure))
+    build_claims(tmp_path, PARAMS)
+    return tmp_path
+
+
+def page(project: Path) -> str:
+    return (project / "reports/claims/latest/claims.md").read_text(encoding="utf-8")
+
+
+def test_the_first_table_has_a_row_for_every_claim_with_its_verdict_and_command(project: Path) -> None:
+    table = re.search(r"(?m)^\| claim \|.*(?:\n\|.*)+", page(project))[0].splitlines()[2:]
+    assert len(table) == 3
+    assert "| ✓ reproduced | ✓ reproduced |" in table[0]
+    assert f"`ebmbench claims run {NAME}`" in table[0]
+    assert "| failed |" in table[1]
+    assert "| not run |" in table[2]
+    assert "Other seeds reproduce 1 of the 1 reproduced ones again." in page(project)
+
+
+def test_every_number_of_the_account_is_printed(project: Path) -> None:
+    verdict = json.loads((project / f"runs/claims/_claims/{NAME}/verdict.json").read_text(encoding="utf-8"))
+    for finding in (verdict["criteria"][0]["finding"], verdict["criteria"][0]["again"]):
+        for key in ("mean", "low", "high"):
+            assert number(finding[key]) in page(project)
+    values = pd.read_csv(project / "reports/claims/latest/values.csv")
+    assert values["value"].tolist() == [
+        *verdict["criteria"][0]["finding"]["values"],
+        *verdict["criteria"][0]["again"]["values"],
+    ]
+
+
+def test_every_link_and_figure_leads_somewhere_on_both_pages(project: Path) -> None:
+    latest = project / "reports/claims/latest"
+    headings = [line.strip("# `") for line in page(project).splitlines() if line.startswith("###")]
+    assert set(re.findall(r"\]\(#([^)]+)\)", page(project))) <= set(headings)
+    assert all((latest / path).is_file() for path in re.findall(r"\]\((figures/[^)]+)\)", page(project)))
+    html = (latest / "index.html").read_text(encoding="utf-8")
+    assert set(re.findall(r'href="#([^"]+)"', html)) <= set(re.findall(r'id="([^"]+)"', html))
+    assert html.count("data:image/png") == 1
+
+
+def test_what_a_failure_says_acts_on_nothing(project: Path) -> None:
+    assert "<b>" not in page(project)
+    assert "<b>no</b>" not in (project / "reports/claims/latest/index.html").read_text(encoding="utf-8")
+
+
+def test_a_release_is_listed_and_the_next_report_is_compared_with_it(project: Path) -> None:
+    assert since_release(project, "claims") is None
+    release(project, "claims", "0.1.0")
+    assert "[0.1.0](claims/0.1.0/claims.md)" in write_index(project).read_text(encoding="utf-8")
+    since = since_release(project, "claims")
+    assert since is not None
+    assert since.line == "since 0.1.0: 0 verdicts of 3 changed (reports/claims/comparison.md)"
+    account(project, 0.4)
+    build_claims(project, PARAMS)
+    since = since_release(project, "claims")
+    assert since is not None
+    assert f"1 verdict of 3 changed: {NAME} (reproduced → not reproduced)" in since.line
+    assert "| heads | above 0.5" in (project / since.path).read_text(encoding="utf-8")
+
+
+def test_a_folder_without_verdicts_cannot_be_compared(project: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"no verdicts\.csv"):
+        verdict_changes(project / "reports/claims/latest", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (0.03125, "0.0312"),
+        (4.1234e-7, "4.1e-07"),
+        (1597.3, "1597"),
+        (12.0, "12"),
+        (1e6, "1.0e+06"),
+        (None, "–"),
+    ],
+)
+def test_numbers_have_three_digits(value: float | None, text: str) -> None:
+    assert number(value) == text
