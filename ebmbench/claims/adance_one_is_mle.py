@@ -42,7 +42,8 @@ CLAIM = Claim(
     "mark the tolerance; a gap of 0 (not a bit differs) is drawn at 10⁻⁹.",
 )
 
-STEPS, BATCH, RATE = 40, 256, 1e-2
+STEPS, BATCH, BUFFER, RATE = 40, 256, 1000, 1e-2
+CHAINS = mala.Settings(steps=10, step_size=0.05)
 
 
 def measure(arm: str, seed: int, bench: Bench) -> dict[str, list[float]]:
@@ -50,10 +51,10 @@ def measure(arm: str, seed: int, bench: Bench) -> dict[str, list[float]]:
     data = bench.data(two_moons, train=5000, test=10)
     start = draws(seed, "claim", "adance_one_is_mle", "start")
     network = mlp.Model(mlp.Settings(), data.facts).initialise(start("weights"))
-    sampler, shared = mala.Settings(steps=10, step_size=0.05), {"buffer": 1000, "rejuvenation": 0.25}
-    one = adance.Method(adance.Settings(sampler=sampler, interval=int(arm), **shared), data.facts)
-    other = mle.Method(mle.Settings(sampler=sampler, **shared), data.facts)
-    methods = [method.initialise(start, network) for method in (one, other)]
+    one = adance.Settings(sampler=CHAINS, interval=int(arm), buffer=BUFFER, rejuvenation=0.25)
+    other = mle.Settings(sampler=CHAINS, buffer=BUFFER, rejuvenation=0.25)
+    both: list[Method] = [adance.Method(one, data.facts), mle.Method(other, data.facts)]
+    methods = [method.initialise(start, network) for method in both]
     optimiser, gaps = torch.optim.Adam(network.parameters(), lr=RATE), []
     for step in range(STEPS):
         index = torch.randint(
@@ -61,7 +62,7 @@ def measure(arm: str, seed: int, bench: Bench) -> dict[str, list[float]]:
         )
         of_adance, of_mle = (_gradient(method, network, data.train[index], seed, step) for method in methods)
         gaps.append(float((of_adance - of_mle / 2).norm() / (of_mle / 2).norm()))
-        torch.nn.utils.vector_to_parameters(of_adance, (p.grad for p in network.parameters()))
+        torch.nn.utils.vector_to_parameters(of_adance, [p.grad for p in network.parameters() if p.grad is not None])
         optimiser.step()
     return {"gap": gaps}
 
