@@ -31,7 +31,7 @@ SAMPLERS = (
 def notes(methods: Sequence[str], samplers: Sampled, plane: bool = True, images: bool = False) -> str:
     """One paragraph for the methods of a suite, whose data are points in a plane, images, or both."""
     smoothed = [name for name in methods if name in (("dsm", "ncsn") if plane else ("dsm", "ssm", "ncsn"))]
-    chains = [name for name in methods if name in ("mle", "cd", "adance")]
+    chains = [name for name in methods if name in ("mle", "cd", "adance", "adabrm")]
     parts = []
     if smoothed:
         parts.append((SMOOTHED if plane else SMOOTHED_IMAGES).format(methods=names(smoothed)))

@@ -14,6 +14,7 @@ from tests.conftest import gaussian_facts
 
 # Settings that take another way through a method than its defaults do; the rest is found by name.
 BRANCHES: dict[str, dict[str, Any]] = {
+    "adabrm interval": {"divergence": "brier", "interval": 1},
     "adance interval": {"interval": 1, "temperature": 0.5},
     "cd persistent": {"persistent": True, "chains": 40},
     "mle noise": {"init": "noise", "energy_penalty": 0.1},

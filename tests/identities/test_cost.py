@@ -28,6 +28,7 @@ CASES: dict[str, tuple[str, dict[str, Any], tuple[int, int, int, int]]] = {
     "cd, persistent": ("cd", {**MALA, "persistent": True}, (2, 7, 2, 2 * 7 + 2 * 2)),
     "adance": ("adance", MALA, (4, 7, 2, 2 * 7 + 2 + 2 * 2)),  # the copy's energies have no way back
     "adance, langevin": ("adance", {**LANGEVIN, "interval": 1}, (4, 6, 2, 2 * 6 + 2 + 2 * 2)),
+    "adabrm": ("adabrm", MALA, (4, 7, 2, 2 * 7 + 2 + 2 * 2)),
     "nce": ("nce", {"ratio": 1}, (2, 0, 2, 4)),
     "nce, ν = 5": ("nce", {"ratio": 5}, (6, 0, 6, 12)),
     "dsm": ("dsm", {}, (0, 1, 1, 4)),

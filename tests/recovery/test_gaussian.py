@@ -27,6 +27,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "mle": {"sampler": MALA, "buffer": 1024, "rejuvenation": 0.0},
     "cd": {"sampler": MALA},
     "adance": {"sampler": MALA, "buffer": 1024, "rejuvenation": 0.0},
+    "adabrm": {"sampler": MALA, "buffer": 1024, "rejuvenation": 0.0},
     "nce": {"ratio": 4},
     "dsm": {"sigma": 0.3},
 }
