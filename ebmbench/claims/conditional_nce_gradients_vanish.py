@@ -18,16 +18,17 @@ import numpy as np
 import torch
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from torch import nn
 
 from ebmbench.core.sections import Training
 from ebmbench.core.streams import stream
 from ebmbench.data import eight_gaussians
-from ebmbench.data.densities.density import Density
 from ebmbench.evidence.bench import Bench, Data
 from ebmbench.evidence.claim import Arms, Claim, stacked
 from ebmbench.evidence.criterion import Criterion
+from ebmbench.evidence.planar import divergence
 from ebmbench.methods import cnce
-from ebmbench.metrics.quadrature import in_chunks, integrate
+from ebmbench.metrics.quadrature import integrate
 from ebmbench.models import mlp
 from ebmbench.report.theme import FAINT, INK, colour
 
@@ -69,15 +70,15 @@ def measure(arm: str, seed: int, bench: Bench) -> dict[str, Any]:
     return {"kl": divergence(run.trained.double().network, data), "gaussian": _of_gaussian(data)}
 
 
-def _networks(bench: Bench, data: Data, seed: int) -> dict[str, mlp.Model]:
+def _networks(bench: Bench, data: Data, seed: int) -> dict[str, nn.Module]:
     initial = mlp.Model(mlp.Settings(), data.facts).initialise(stream(seed, "claim", "weights")).double()
     passes = 4 * STEPS * BATCH  # a datum and its copy, there and back
     training = Training(budget=passes, batch_size=BATCH, ema=0.0)
-    begun: mlp.Model = bench.train(cnce, cnce.Settings(), data, mlp.Settings(), training, seed).trained.double().network
+    begun = bench.train(cnce, cnce.Settings(), data, mlp.Settings(), training, seed).trained.double().network
     return {"initial": initial, "begun": begun.requires_grad_(True)}
 
 
-def norms(network: mlp.Model, data: Data, seed: int) -> list[float]:
+def norms(network: nn.Module, data: Data, seed: int) -> list[float]:
     """‖∇θ L‖ for each σ; opposite noises cancel the part of order σ, which has mean zero."""
     x, weights, found = data.train[:PAIRS].double(), list(network.parameters()), []
     for i, sigma in enumerate(SIGMAS * data.facts.unit):
@@ -86,15 +87,6 @@ def norms(network: mlp.Model, data: Data, seed: int) -> list[float]:
         parts = torch.autograd.grad(loss, weights)
         found.append(float(torch.cat([part.flatten() for part in parts]).norm()))
     return found
-
-
-def divergence(network: mlp.Model, data: Data) -> float:
-    """KL(data‖model); mass beyond the widest grid only adds to it."""
-    density: Density | None = data.density
-    assert density is not None
-    grid = integrate(network, data.facts, cells=256)
-    log_p = in_chunks(density.log_prob, grid.points)
-    return grid.integral(log_p.exp() * (log_p - grid.log_q))
 
 
 def _of_gaussian(data: Data) -> float:
