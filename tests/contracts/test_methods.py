@@ -17,6 +17,7 @@ BRANCHES: dict[str, dict[str, Any]] = {
     "adabrm interval": {"divergence": "brier", "interval": 1},
     "adance interval": {"interval": 1, "temperature": 0.5},
     "cd persistent": {"persistent": True, "chains": 40},
+    "cnce copies": {"ratio": 3},
     "mle noise": {"init": "noise", "energy_penalty": 0.1},
     "nce uniform": {"noise": "uniform", "ratio": 3},
     "ncsn score": {"model": "score_mlp"},

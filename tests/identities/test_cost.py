@@ -31,6 +31,8 @@ CASES: dict[str, tuple[str, dict[str, Any], tuple[int, int, int, int]]] = {
     "adabrm": ("adabrm", MALA, (4, 7, 2, 2 * 7 + 2 + 2 * 2)),
     "nce": ("nce", {"ratio": 1}, (2, 0, 2, 4)),
     "nce, ν = 5": ("nce", {"ratio": 5}, (6, 0, 6, 12)),
+    "cnce": ("cnce", {"ratio": 1}, (2, 0, 2, 4)),
+    "cnce, κ = 5": ("cnce", {"ratio": 5}, (6, 0, 6, 12)),
     "dsm": ("dsm", {}, (0, 1, 1, 4)),
     "ssm": ("ssm", {"projections": 1}, (0, 2, 1, 8)),
     "ssm, M = 3": ("ssm", {"projections": 3, "variance_reduced": False}, (0, 4, 1, 16)),

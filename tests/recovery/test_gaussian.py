@@ -29,6 +29,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "adance": {"sampler": MALA, "buffer": 1024, "rejuvenation": 0.0},
     "adabrm": {"sampler": MALA, "buffer": 1024, "rejuvenation": 0.0},
     "nce": {"ratio": 4},
+    "cnce": {"ratio": 4, "sigma": 0.7},
     "dsm": {"sigma": 0.3},
 }
 
