@@ -16,7 +16,7 @@ def add(commands: Any) -> None:
     command = add_command(commands, "claims", TEXT, EXAMPLE, act)
     command.add_argument("action", nargs="?", choices=["list", "run"], default="list")
     command.add_argument("names", nargs="*", metavar="NAME", help="run: which claims, files of ebmbench/claims")
-    command.add_argument("--first", type=int, default=0, metavar="SEED", help="the first seed (default: 0)")
+    command.add_argument("--first", type=_seed, metavar="SEED", help="the first seed (default: claims.first)")
     command.add_argument("--fresh", action="store_true", help="measure everything anew, even what work/ still has")
 
 
@@ -40,15 +40,23 @@ def act(arguments: argparse.Namespace) -> int:
 def _run(root: Path, arguments: argparse.Namespace) -> int:
     import torch
 
+    from ebmbench.core.params import load_params
     from ebmbench.evidence.account import put_to_test
     from ebmbench.evidence.bench import Bench
     from ebmbench.evidence.told import told
 
     torch.set_num_threads(1)  # sums over another number of threads round differently
+    first = load_params(root).claims.first if arguments.first is None else arguments.first
     for name in arguments.names:
-        account = put_to_test(name, arguments.first, None, Bench(root, arguments.fresh))
+        account = put_to_test(name, first, None, Bench(root, arguments.fresh))
         folder = root / WHERE / name
         account.save(folder)
         print(told(account))
         print(f"  files: {(WHERE / name).as_posix()}/\n")
     return 0
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"found '{text}', allowed: a whole number, 0 or more")
+    return int(text)

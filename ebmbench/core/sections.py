@@ -47,8 +47,8 @@ CLAIMS_FOLDER = "_claims"  # in `runs/<suite>/`, beside the folders of datasets
 class Claims(Section):
     """The seeds that claims are decided by; how many, each claim says itself."""
 
-    first: int = Field(0, ge=0, description="the verdict rests on the seeds from here on")
-    again: int | None = Field(1000, ge=0, description="and is tried once more with those from here on; null: it is not")
+    first: int = Field(3000, ge=0, description="the verdict rests on the seeds from here on")
+    again: int | None = Field(4000, ge=0, description="and is tried once more with those from here on; null: it is not")
 
 
 class Divergence(Section):
