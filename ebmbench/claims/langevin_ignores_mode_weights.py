@@ -107,7 +107,7 @@ def statistics(arms: Arms) -> dict[str, float]:
 
 def draw(figure: Figure, seeds: Sequence[Arms]) -> None:
     """Three clouds and the weights."""
-    panels = figure.subplots(1, 4, gridspec_kw={"wspace": 0.3})
+    panels = figure.subplots(1, 4)
     shades = {"exact": INK, "langevin": PALETTE[1], "annealed": PALETTE[5]}
     titles = {"exact": "independent draws", "langevin": "Langevin", "annealed": "annealed Langevin"}
     for axes, name in zip(panels, titles, strict=False):
