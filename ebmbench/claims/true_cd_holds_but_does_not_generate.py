@@ -9,12 +9,12 @@ step stands beside it: it has seen no chain longer than its 20 steps.
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ebmbench.core.streams import stream
@@ -52,14 +52,14 @@ SHOWN = 2  # chains in the figure
 SETTINGS = {"cd": CD.model_copy(update={"persistent": True, "reset": 0.1}), "restarted": CD, "mle": MLE}
 
 
-def measure(arm: str, seed: int, bench: Bench) -> dict[str, NDArray[np.float64]]:
+def measure(arm: str, seed: int, bench: Bench) -> dict[str, Any]:
     """FID along chains from noise and from held-out images, how many of the latter keep their class, and a few."""
     data = split(bench)
     run = bench.train(mle if arm == "mle" else cd, SETTINGS[arm], data, MODEL, TRAINING, seed)
     starts = {"data": data.test}
     if arm != "restarted":  # which is there for what it does to data
         starts["noise"] = data.facts.starts(len(data.test), stream(seed, "claim", NAME, "noise"))
-    found = {}
+    found: dict[str, Any] = {}
     for name, start in starts.items():
         chains = walked(run.trained.judged, start, seed, name)
         found[name] = np.array([bench.fidelity(data, x)["fid"] for x in chains])
@@ -77,10 +77,10 @@ def walked(energy: torch.nn.Module, start: Tensor, seed: int, name: str) -> list
     return chains
 
 
-def kept(bench: Bench, data: Data, x: Tensor) -> NDArray[np.float64]:
+def kept(bench: Bench, data: Data, x: Tensor) -> float:
     """The share of held-out images that the reference classifier sees as the same digit at x."""
     classify = bench.classifier(data).classify
-    return np.array((classify(x) == classify(data.test)).double().mean())
+    return float((classify(x) == classify(data.test)).double().mean())
 
 
 def statistics(arms: Arms) -> dict[str, float]:
