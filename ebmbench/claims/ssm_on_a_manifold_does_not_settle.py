@@ -34,7 +34,8 @@ CLAIM = Claim(
     "with noise that cannot be seen it converges.",
     here="ssm and an MLP on a closed curve in ten dimensions, in place of images. The noise has 0.04 of the data's "
     "deviation, as 0.01 has of the pixels of CIFAR-10 in [0, 1]. Fluctuation is that from row to row of the history, "
-    "over the last half of training; the fall is from the third quarter to the last.",
+    "over the last half of training; the fall is from the third quarter to the last. The learning rate goes down to "
+    "zero in both, which quietens the end of either curve.",
     seeds=5,
     arms=("without", "with"),
     criteria=(
