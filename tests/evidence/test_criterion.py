@@ -40,7 +40,7 @@ def upper_tail(t: float, freedom: int, shift: float) -> float:
 @SIDES
 @pytest.mark.parametrize("n", [2, 5, 12])
 def test_at_the_bound_an_effect_is_shown_with_probability_alpha_and_refuted_with_its_share(side: str, n: int) -> None:
-    trials, alpha = 3000, 0.05
+    trials, alpha = 1500, 0.05
     found = verdicts(rule(side, 1.0, alpha=alpha), 1.0, n, trials, criteria=4)
     assert found["reproduced"] == within(alpha, trials)
     assert found["not reproduced"] == within(alpha / 4, trials)
@@ -48,7 +48,7 @@ def test_at_the_bound_an_effect_is_shown_with_probability_alpha_and_refuted_with
 
 def test_of_several_criteria_that_all_hold_one_is_refuted_with_probability_alpha_at_most() -> None:
     """Each at its bound, the worst case; independent of one another."""
-    generator, trials, alpha, m = np.random.default_rng(9001), 2000, 0.05, 3
+    generator, trials, alpha, m = np.random.default_rng(9001), 1000, 0.05, 3
     criterion, refuted = rule(alpha=alpha), 0
     for _ in range(trials):
         findings = [judge(criterion, generator.normal(0, 1, 6).tolist(), m) for _ in range(m)]
@@ -60,7 +60,7 @@ def test_of_several_criteria_that_all_hold_one_is_refuted_with_probability_alpha
 @SIDES
 @pytest.mark.parametrize(("n", "effect"), [(3, 2.0), (5, 1.5), (10, 1.2)])
 def test_the_power_is_how_often_the_effect_is_shown(side: str, n: int, effect: float) -> None:
-    trials, sign = 3000, 1 if side == "above" else -1
+    trials, sign = 1500, 1 if side == "above" else -1
     criterion = rule(side, 0.5, expected=0.5 + sign * effect, alpha=0.05)
     told = power(criterion, 1 / math.sqrt(n), n - 1)
     assert told is not None
