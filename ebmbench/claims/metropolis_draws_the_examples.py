@@ -46,7 +46,7 @@ CLAIM = Claim(
     criteria=(
         Criterion("bumps", "random walk on the bumps: distance / distance of exact draws", "below", 1.5, expected=1.0),
         Criterion("banana", "MALA on the banana: distance / distance of exact draws", "below", 1.5, expected=1.0),
-        # Expected of the law that such a chain tends to, by powers of its kernel; and where every chain is lost, 1 / floor.
+        # Of the law that such a chain tends to, by powers of its kernel; of chains that are all lost.
         Criterion("bumps_control", "Langevin on the bumps, without the rule", "above", 1.5, expected=4.2),
         Criterion("banana_control", "Langevin on the banana, without the rule", "above", 1.5, expected=25.0),
     ),
