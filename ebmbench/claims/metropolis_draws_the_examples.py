@@ -46,8 +46,9 @@ CLAIM = Claim(
     criteria=(
         Criterion("bumps", "random walk on the bumps: distance / distance of exact draws", "below", 1.5, expected=1.0),
         Criterion("banana", "MALA on the banana: distance / distance of exact draws", "below", 1.5, expected=1.0),
-        Criterion("bumps_control", "Langevin on the bumps, without the rule", "above", 1.5, expected=3.0),
-        Criterion("banana_control", "Langevin on the banana, without the rule", "above", 1.5, expected=3.0),
+        # Of the law that such a chain tends to, by powers of its kernel; of chains that are all lost.
+        Criterion("bumps_control", "Langevin on the bumps, without the rule", "above", 1.5, expected=4.2),
+        Criterion("banana_control", "Langevin on the banana, without the rule", "above", 1.5, expected=25.0),
     ),
     caption="Histogram of the random walk's draws on the two bumps' density; exact draws of the banana beside MALA's "
     "(first seed, 2000 each); and the distance to the exact cells over that of exact draws, a dot per seed.",
