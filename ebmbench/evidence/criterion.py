@@ -82,7 +82,8 @@ def judge(criterion: Criterion, values: Sequence[float], criteria: int = 1) -> F
 
 
 def _exact(criterion: Criterion, numbers: list[float]) -> Finding:
-    met = all((value > criterion.bound) == (criterion.side == "above") for value in numbers)
+    above, bound = criterion.side == "above", criterion.bound
+    met = all(value > bound if above else value < bound for value in numbers)
     verdict: Verdict = "reproduced" if met else "not reproduced"
     return Finding(verdict, _mean(numbers), min(numbers), max(numbers), None, None, [*numbers])
 
@@ -128,7 +129,8 @@ def together(findings: Sequence[Finding]) -> Verdict:
 
 
 def _mean(numbers: list[float]) -> float:
-    return math.fsum(numbers) / len(numbers)
+    # Of equal values the value itself: a sum that is divided again may be off by a rounding, and decide by it.
+    return numbers[0] if len(set(numbers)) == 1 else math.fsum(numbers) / len(numbers)
 
 
 def _error(numbers: list[float]) -> float:
