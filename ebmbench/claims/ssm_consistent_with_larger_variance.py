@@ -39,7 +39,7 @@ CLAIM = Claim(
     here="The benchmark's ssm in both forms with the same directions of signs. Consistency: the exact minimum for a "
     "Gaussian's precisions in four dimensions, 100 to 10000 events. Variance: of the parameter gradient over "
     "directions, at networks trained on two_moons and on digits.",
-    seeds=5,
+    seeds=6,
     arms=("estimate", "two_moons", "digits"),
     criteria=(
         Criterion(

@@ -9,8 +9,8 @@ log g(x) = (E_m(x) − E(x))/T. A strictly convex Ψ gives S₁ = Ψ′ and S₀
 maximum likelihood, whatever Ψ. Xu (2022), chapter 4 (the thesis names logistic, kl and squared, and trains none);
 Gutmann & Hirayama (2011); Sugiyama et al. (2012). Every S is written in log g, so that none overflows before its own
 value does; kl, squared and power weigh negatives by a power of g, itakura_saito, hellinger and neyman data by one of
-1/g, and far from the copy a single event can outweigh the rest: watch max |log g| (neyman, with 1/g², is given up on
-two_moons at 𝒦 = 5). brier and logistic have bounded gradients.
+1/g, and far from the copy a single event can outweigh the rest: watch max |log g| (neyman, with 1/g², was given up
+at its third step in the one run tried, two_moons at 𝒦 = 5). brier and logistic have bounded gradients.
 Copy, chains and temperature are adance's.
 """
 
