@@ -66,6 +66,8 @@ FILM = 10  # moments of a chain in the figure
 # In training a run of 20 steps is warped once, at its start: whenever chains are taken from the buffer.
 WARPED = elastic_langevin.Settings(**SAMPLER.model_dump(exclude={"kind"}), every=100, amplitude=0.5, smoothness=2.0)
 SAMPLERS: dict[str, SamplerSettings] = {"plain": SAMPLER, "elastic": WARPED}
+# How a model is trained and how it is sampled, in the order of the source's figure.
+KINDS = (("elastic", "elastic"), ("plain", "plain"), ("plain", "elastic"))
 
 
 def measure(arm: str, seed: int, bench: Bench) -> dict[str, Any]:
@@ -75,7 +77,7 @@ def measure(arm: str, seed: int, bench: Bench) -> dict[str, Any]:
     energy = bench.train(mle, settings, data, MODEL, TRAINING, seed).trained.judged
     images, classify = data.test[:CHAINS], bench.classifier(data).classify
     noise = data.facts.starts(CHAINS, stream(seed, "claim", NAME, "noise"))
-    for name, sampler in SAMPLERS.items():
+    for name, sampler in [(name, SAMPLERS[name]) for trained, name in KINDS if trained == arm]:
         chains = walked(sampler, energy, images, seed, name, "images")
         found[f"{name}_kept"] = np.array([float((classify(x) == classify(images)).double().mean()) for x in chains])
         ends = walked(sampler, energy, noise, seed, name, "noise")
@@ -107,10 +109,6 @@ def statistics(arms: Arms) -> dict[str, float]:
     memory = arms["elastic"]["elastic_kept"][-1] - arms["plain"]["plain_kept"][-1]
     landscape = math.log(arms["elastic"]["elastic_fid"][-1] / arms["plain"]["elastic_fid"][-1])
     return {"mixing": float(memory), "landscape": landscape}
-
-
-# How it was trained and how sampled, in the order of the source's figure.
-KINDS = (("elastic", "elastic"), ("plain", "plain"), ("plain", "elastic"))
 
 
 def draw(figure: Figure, seeds: Sequence[Arms]) -> None:
