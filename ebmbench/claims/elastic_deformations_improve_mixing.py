@@ -34,22 +34,27 @@ YEAR = 2022
 
 CLAIM = Claim(
     sentence="Chains that are trained and sampled with elastic deformations mix much better than chains that are "
-    "neither, and deformations in training give a better energy, also where both are sampled with them.",
+    "neither, and do not fall into a hole in the end; deformations in training give a better energy, also where both "
+    "are sampled with them.",
     here="mle on digits, an MLP in place of a ConvNet, with and without deformations at equal budgets of passes (a "
-    "deformation costs none). Chains of 2000 steps (the source: 20 000), 300 from held-out images and 300 from noise.",
+    "deformation costs none). They move pixels by half of one, as MNIST's by 1.75, which leaves 96 % of held-out "
+    "images the digit that they were. Chains of 2000 steps (the source: 20 000), 300 from held-out images and 300 from noise.",
     seeds=5,
     arms=("plain", "elastic"),
     criteria=(
         Criterion(
-            "mixing",
-            "share of chains that still show their first digit, with deformations less without",
-            "below",
-            -0.1,
-            -0.5,
+            "mixing", "share that still shows its first digit, with deformations less without", "below", -0.1, -0.5
         ),
         Criterion(
             "landscape",
-            "log FID from noise, trained with deformations over without, both sampled with",
+            "log FID from noise, trained with over without, both sampled with",
+            "below",
+            -math.log(1.1),
+            -math.log(2),
+        ),
+        Criterion(
+            "samples",
+            "log FID from noise, trained and sampled with over neither",
             "below",
             -math.log(1.1),
             -math.log(2),
@@ -107,8 +112,12 @@ def film(sampler: SamplerSettings, energy: torch.nn.Module, x: Tensor, seed: int
 def statistics(arms: Arms) -> dict[str, float]:
     """At the end of the chains: each sampled as it was trained, and both sampled with deformations."""
     memory = arms["elastic"]["elastic_kept"][-1] - arms["plain"]["plain_kept"][-1]
-    landscape = math.log(arms["elastic"]["elastic_fid"][-1] / arms["plain"]["elastic_fid"][-1])
-    return {"mixing": float(memory), "landscape": landscape}
+    both = arms["elastic"]["elastic_fid"][-1]
+    return {
+        "mixing": float(memory),
+        "landscape": math.log(both / arms["plain"]["elastic_fid"][-1]),
+        "samples": math.log(both / arms["plain"]["plain_fid"][-1]),
+    }
 
 
 def draw(figure: Figure, seeds: Sequence[Arms]) -> None:
