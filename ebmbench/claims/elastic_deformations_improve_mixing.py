@@ -38,7 +38,7 @@ CLAIM = Claim(
     "are sampled with them.",
     here="mle on digits, an MLP in place of a ConvNet, with and without deformations at equal budgets of passes (a "
     "deformation costs none). They move pixels by half of one, as MNIST's by 1.75, which leaves 96 % of held-out "
-    "images the digit that they were. Chains of 2000 steps (the source: 20 000), 300 from held-out images and 300 from noise.",
+    "images their digit. Chains of 2000 steps (the source: 20 000), 300 from held-out images, 300 from noise.",
     seeds=5,
     arms=("plain", "elastic"),
     criteria=(
