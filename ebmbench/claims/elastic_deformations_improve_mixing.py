@@ -34,30 +34,35 @@ YEAR = 2022
 
 CLAIM = Claim(
     sentence="Chains that are trained and sampled with elastic deformations mix much better than chains that are "
-    "neither, and deformations in training give a better energy, also where both are sampled with them.",
+    "neither, and do not fall into a hole in the end; deformations in training give a better energy, also where both "
+    "are sampled with them.",
     here="mle on digits, an MLP in place of a ConvNet, with and without deformations at equal budgets of passes (a "
-    "deformation costs none). Chains of 2000 steps (the source: 20 000), 300 from held-out images and 300 from noise.",
-    seeds=5,
+    "deformation costs none). They move pixels by half of one, as MNIST's by 1.75, which leaves 96 % of held-out "
+    "images their digit. Chains of 2000 steps (the source: 20 000), 300 from held-out images, 300 from noise.",
+    seeds=6,
     arms=("plain", "elastic"),
     criteria=(
         Criterion(
-            "mixing",
-            "share of chains that still show their first digit, with deformations less without",
-            "below",
-            -0.1,
-            -0.5,
+            "mixing", "share that still shows its first digit, with deformations less without", "below", -0.1, -0.5
         ),
         Criterion(
             "landscape",
-            "log FID from noise, trained with deformations over without, both sampled with",
+            "log FID from noise, trained with over without, both sampled with",
+            "below",
+            -math.log(1.1),
+            -math.log(2),
+        ),
+        Criterion(
+            "samples",
+            "log FID from noise, trained and sampled with over neither",
             "below",
             -math.log(1.1),
             -math.log(2),
         ),
     ),
-    caption="Left: share of chains from held-out images that still show their first digit, along the chain; dotted, "
-    "chance. Middle: FID of chains from noise. Means of all seeds. Right: two chains of the first seed from held-out "
-    "images, every 200 steps.",
+    caption="Trained and sampled with or without deformations. Left: share of chains from held-out images that still "
+    "show their first digit; dotted, chance. Middle: FID of chains from noise. Means of all seeds. Right: two "
+    "chains of the first seed from held-out images, every 200 steps.",
 )
 
 NAME = "elastic_deformations_improve_mixing"
@@ -66,6 +71,8 @@ FILM = 10  # moments of a chain in the figure
 # In training a run of 20 steps is warped once, at its start: whenever chains are taken from the buffer.
 WARPED = elastic_langevin.Settings(**SAMPLER.model_dump(exclude={"kind"}), every=100, amplitude=0.5, smoothness=2.0)
 SAMPLERS: dict[str, SamplerSettings] = {"plain": SAMPLER, "elastic": WARPED}
+# How a model is trained and how it is sampled, in the order of the source's figure.
+KINDS = (("elastic", "elastic"), ("plain", "plain"), ("plain", "elastic"))
 
 
 def measure(arm: str, seed: int, bench: Bench) -> dict[str, Any]:
@@ -75,7 +82,7 @@ def measure(arm: str, seed: int, bench: Bench) -> dict[str, Any]:
     energy = bench.train(mle, settings, data, MODEL, TRAINING, seed).trained.judged
     images, classify = data.test[:CHAINS], bench.classifier(data).classify
     noise = data.facts.starts(CHAINS, stream(seed, "claim", NAME, "noise"))
-    for name, sampler in SAMPLERS.items():
+    for name, sampler in [(name, SAMPLERS[name]) for trained, name in KINDS if trained == arm]:
         chains = walked(sampler, energy, images, seed, name, "images")
         found[f"{name}_kept"] = np.array([float((classify(x) == classify(images)).double().mean()) for x in chains])
         ends = walked(sampler, energy, noise, seed, name, "noise")
@@ -105,12 +112,12 @@ def film(sampler: SamplerSettings, energy: torch.nn.Module, x: Tensor, seed: int
 def statistics(arms: Arms) -> dict[str, float]:
     """At the end of the chains: each sampled as it was trained, and both sampled with deformations."""
     memory = arms["elastic"]["elastic_kept"][-1] - arms["plain"]["plain_kept"][-1]
-    landscape = math.log(arms["elastic"]["elastic_fid"][-1] / arms["plain"]["elastic_fid"][-1])
-    return {"mixing": float(memory), "landscape": landscape}
-
-
-# How it was trained and how sampled, in the order of the source's figure.
-KINDS = (("elastic", "elastic"), ("plain", "plain"), ("plain", "elastic"))
+    both = arms["elastic"]["elastic_fid"][-1]
+    return {
+        "mixing": float(memory),
+        "landscape": math.log(both / arms["plain"]["elastic_fid"][-1]),
+        "samples": math.log(both / arms["plain"]["plain_fid"][-1]),
+    }
 
 
 def draw(figure: Figure, seeds: Sequence[Arms]) -> None:
@@ -121,15 +128,18 @@ def draw(figure: Figure, seeds: Sequence[Arms]) -> None:
     _lines(axes[0], seeds, "kept", "share that shows its first digit")
     _lines(axes[1], seeds, "fid", "FID from noise")
     axes[0].axhline(0.1, color=INK, linewidth=0.8, linestyle=":")
-    axes[0].set_ylim(0, 1)
+    axes[0].set(ylim=(-0.25, 1), yticks=[0, 0.2, 0.4, 0.6, 0.8, 1])
     axes[1].set_yscale("log")
+    axes[1].set_yticks([2, 5, 10, 20], ["2", "5", "10", "20"])
+    axes[1].minorticks_off()
     axes[0].legend(loc="lower left", fontsize=7.5)
     panels = right.subplots(len(KINDS) * SHOWN, 1)
     for place, (trained, sampled) in enumerate(KINDS):
         for row, axis in enumerate(panels[SHOWN * place : SHOWN * (place + 1)]):
             axis.imshow(np.hstack(seeds[0][trained][f"{sampled}_film"][row]), cmap="gray", vmin=-1, vmax=1)
             axis.set(xticks=[], yticks=[])
-        axis.set_ylabel(_said(trained, sampled).replace(", ", "\n"), rotation=0, ha="right", va="center", fontsize=8)
+            label = _said(trained, sampled).replace(", ", "\n")
+            axis.set_ylabel(label, rotation=0, ha="right", va="center", fontsize=8)
 
 
 def _lines(axes: Axes, seeds: Sequence[Arms], what: str, label: str) -> None:

@@ -4,9 +4,9 @@ Before every `every` Langevin steps (the first, too) each pixel u of an image is
 
     x(u) ← x(u + d(u)),   d(u) = a · Σ_v k(u, v) ε(v),   k(u, v) ∝ exp(−‖u − v‖²/2ς²),   Σ_v k(u, v)² = 1,
 
-between pixels by bilinear interpolation, beyond the edge from the edge. So d is a smooth field, and each of its two
-components is N(0, a²) at every pixel, the edge included. A warped digit is a digit, far from the first in pixels: a
-step that the energy's gradient would not find.
+between pixels by cubic interpolation (a linear one blurs small images), beyond the edge from the edge. So d is a
+smooth field, and each of its two components is N(0, a²) at every pixel, the edge included. A warped digit is a digit,
+far from the first in pixels: a step that the energy's gradient would not find.
 
 This is no sampler of exp(−E)/Z: the warp is neither reversible nor volume-preserving (interpolation averages, so it
 shrinks white noise), and no Metropolis step corrects for it. The source has none either; the steps in between pull
@@ -86,7 +86,7 @@ def warped(x: Tensor, noise: Tensor, amplitude: float, smoothness: float) -> Ten
     # grid_sample's own coordinates: −1 is the first pixel's centre and 1 the last one's.
     places = (torch.stack([along, y]) + field).movedim(1, -1)
     last = torch.tensor([max(width - 1, 1), max(height - 1, 1)]).to(x)
-    return grid_sample(x, 2 * places / last - 1, mode="bilinear", padding_mode="border", align_corners=True)
+    return grid_sample(x, 2 * places / last - 1, mode="bicubic", padding_mode="border", align_corners=True)
 
 
 def smoothing(size: int, smoothness: float) -> Tensor:

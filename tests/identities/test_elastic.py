@@ -1,5 +1,7 @@
 """Elastic deformations: what they do to an image, and that between them chains are Langevin's."""
 
+import math
+
 import pytest
 import torch
 
@@ -39,6 +41,16 @@ def test_a_displacement_that_is_the_same_everywhere_shifts_the_image() -> None:
     assert torch.allclose(right[..., -1], x[..., -1])
     down = warped(x, shift.flip(1), 2 / 8, 1e6)
     assert torch.allclose(down[..., :-2, :], x[..., 2:, :])
+
+
+def test_half_a_pixel_further_a_wave_is_hardly_flatter() -> None:
+    # Linear interpolation would leave cos(π/8) = 0.92 of it.
+    u = torch.arange(SIZE, dtype=torch.float64)
+    wave = torch.cos(2 * math.pi * u / SIZE).expand(1, 1, SIZE, SIZE)
+    shift = torch.zeros(1, 2, SIZE, SIZE, dtype=torch.float64)
+    shift[:, 0] = 0.5
+    moved = warped(wave, shift, 1 / 8, 1e6)
+    assert torch.allclose(moved[0, 0, 0, 1:-2], torch.cos(2 * math.pi * (u + 0.5) / SIZE)[1:-2], atol=0.03)
 
 
 def test_a_ramp_shows_the_displacement_itself_which_is_smooth_and_as_large_as_told() -> None:
