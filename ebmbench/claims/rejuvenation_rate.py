@@ -115,8 +115,8 @@ def statistics(arms: Arms) -> dict[str, float]:
 
 def draw(figure: Figure, seeds: Sequence[Arms]) -> None:
     """Three numbers by ℛ, and what the long-run chains look like (figure 3.1)."""
-    figure.set_size_inches(10, 4.4)
-    grid = figure.add_gridspec(2, 12, height_ratios=[3, 1])
+    figure.set_size_inches(10, 4.0)
+    grid = figure.add_gridspec(2, 12, height_ratios=[4, 1])
     axes = [figure.add_subplot(grid[0, place : place + 4]) for place in (0, 4, 8)]
     below = [figure.add_subplot(grid[1, place : place + 3]) for place in (0, 3, 6, 9)]
     drawn = [
@@ -131,9 +131,9 @@ def draw(figure: Figure, seeds: Sequence[Arms]) -> None:
     for one, label in zip(axes, ("spread of the energy", "FID", "class entropy of long runs"), strict=True):
         one.set_xticks(range(len(RATES)), [f"{100 * float(rate):g} %" for rate in RATES])
         one.set(xlabel="rejuvenation $\\mathcal{R}$", ylabel=label)
-    for one in axes[:2]:
-        one.set_yscale("log")
-        plain_ticks(one.yaxis, *one.get_ylim())
+    axes[0].set_ylim(0, None)  # 0 is a constant
+    axes[1].set_yscale("log")
+    plain_ticks(axes[1].yaxis, *axes[1].get_ylim())
     axes[1].legend()
     axes[2].set_ylim(0, 1.05)
     for one, rate in zip(below, RATES, strict=True):
