@@ -22,8 +22,9 @@ from torch import Tensor
 from ebmbench.core.streams import stream
 from ebmbench.evidence.bench import Bench
 from ebmbench.evidence.claim import Arms, Claim, stacked
+from ebmbench.evidence.contrasts import MLE
 from ebmbench.evidence.criterion import Criterion
-from ebmbench.evidence.digits import MLE, MODEL, SAMPLER, TRAINING, split
+from ebmbench.evidence.digits import MODEL, SAMPLER, open_digits, protocol
 from ebmbench.methods import mle
 from ebmbench.report.theme import FAINT, INK, PALETTE
 from ebmbench.samplers import elastic_langevin
@@ -77,9 +78,9 @@ KINDS = (("elastic", "elastic"), ("plain", "plain"), ("plain", "elastic"))
 
 def measure(arm: str, seed: int, bench: Bench) -> dict[str, Any]:
     """For chains sampled with and without deformations: what they remember of their digit, and FID from noise."""
-    data, found = split(bench), {}
+    data, found = open_digits(bench), {}
     settings = MLE.model_copy(update={"sampler": SAMPLERS[arm]})
-    energy = bench.train(mle, settings, data, MODEL, TRAINING, seed).trained.judged
+    energy = bench.train(mle, settings, data, MODEL, protocol(), seed).trained.judged
     images, classify = data.test[:CHAINS], bench.classifier(data).classify
     noise = data.facts.starts(CHAINS, stream(seed, "claim", NAME, "noise"))
     for name, sampler in [(name, SAMPLERS[name]) for trained, name in KINDS if trained == arm]:

@@ -18,7 +18,8 @@ from matplotlib.figure import Figure
 from ebmbench.evidence.bench import Bench
 from ebmbench.evidence.claim import Arms, Claim, stacked
 from ebmbench.evidence.criterion import Criterion
-from ebmbench.evidence.images import CHAINS, MODEL, SAMPLER, from_noise, open_digits, protocol
+from ebmbench.evidence.digits import MODEL, SAMPLER, open_digits, protocol
+from ebmbench.evidence.images import CHAINS, from_noise
 from ebmbench.methods import adance
 from ebmbench.report.theme import FAINT, INK, colour, plain_ticks
 

@@ -27,7 +27,7 @@ from ebmbench.core.streams import draws, normal, stream
 from ebmbench.evidence.bench import Bench, Data
 from ebmbench.evidence.claim import Arms, Claim, stacked
 from ebmbench.evidence.criterion import Criterion
-from ebmbench.evidence.images import MODEL, SAMPLER, open_digits, protocol
+from ebmbench.evidence.digits import MODEL, SAMPLER, open_digits, protocol
 from ebmbench.methods import adance
 from ebmbench.models import mlp
 from ebmbench.report.theme import FAINT, INK, colour, plain_ticks

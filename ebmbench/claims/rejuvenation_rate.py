@@ -25,7 +25,8 @@ from ebmbench.core.streams import stream
 from ebmbench.evidence.bench import Bench, Data
 from ebmbench.evidence.claim import Arms, Claim, stacked
 from ebmbench.evidence.criterion import Criterion
-from ebmbench.evidence.images import MODEL, SAMPLER, from_noise, open_digits, protocol
+from ebmbench.evidence.digits import MODEL, SAMPLER, open_digits, protocol
+from ebmbench.evidence.images import from_noise
 from ebmbench.methods import adance
 from ebmbench.report.theme import INK, PALETTE, plain_ticks
 

@@ -18,8 +18,9 @@ from torch import Tensor
 from ebmbench.core.streams import stream
 from ebmbench.evidence.bench import Bench
 from ebmbench.evidence.claim import Arms, Claim, stacked
+from ebmbench.evidence.contrasts import MLE
 from ebmbench.evidence.criterion import Criterion
-from ebmbench.evidence.digits import MLE, MODEL, SAMPLER, TRAINING, split
+from ebmbench.evidence.digits import MODEL, SAMPLER, open_digits, protocol
 from ebmbench.methods import mle
 from ebmbench.report.theme import INK, colour
 
@@ -60,8 +61,8 @@ CHAINS, STEPS, DESCENT, SHOWN = 100, 5000, 300, 8
 
 def measure(arm: str, seed: int, bench: Bench) -> dict[str, NDArray[np.float64]]:
     """For each noise level the digits and energies of the minima, and some of them."""
-    data = split(bench)
-    energy = bench.train(mle, MLE, data, MODEL, TRAINING, seed).trained.judged
+    data = open_digits(bench)
+    energy = bench.train(mle, MLE, data, MODEL, protocol(), seed).trained.judged
     noise = data.facts.starts(CHAINS // 2, stream(seed, "claim", NAME, "noise"))
     picked = torch.randperm(len(data.test), generator=stream(seed, "claim", NAME, "images"))[: CHAINS // 2]
     starts = torch.cat([noise, data.test[picked]])

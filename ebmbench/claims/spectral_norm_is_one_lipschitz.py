@@ -30,7 +30,8 @@ from ebmbench.core.streams import stream
 from ebmbench.evidence.bench import Bench, Data
 from ebmbench.evidence.claim import Arms, Claim, stacked
 from ebmbench.evidence.criterion import Criterion
-from ebmbench.evidence.images import enlarged, open_digits
+from ebmbench.evidence.digits import open_digits
+from ebmbench.evidence.images import enlarged
 from ebmbench.methods import mle
 from ebmbench.models import convnet, spectral
 from ebmbench.models.activations import SLOPE

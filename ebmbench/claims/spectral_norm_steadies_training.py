@@ -26,7 +26,8 @@ from ebmbench.core.streams import stream
 from ebmbench.evidence.bench import Bench, Data
 from ebmbench.evidence.claim import Arms, Claim
 from ebmbench.evidence.criterion import Criterion
-from ebmbench.evidence.images import CHAINS, enlarged, open_digits, reduced
+from ebmbench.evidence.digits import open_digits
+from ebmbench.evidence.images import CHAINS, enlarged, reduced
 from ebmbench.methods import mle
 from ebmbench.models import convnet
 from ebmbench.report.theme import FAINT, PALETTE

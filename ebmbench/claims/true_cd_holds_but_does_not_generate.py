@@ -20,8 +20,9 @@ from torch import Tensor
 from ebmbench.core.streams import stream
 from ebmbench.evidence.bench import Bench, Data
 from ebmbench.evidence.claim import Arms, Claim, stacked
+from ebmbench.evidence.contrasts import CD, MLE
 from ebmbench.evidence.criterion import Criterion
-from ebmbench.evidence.digits import CD, MLE, MODEL, SAMPLER, TRAINING, split
+from ebmbench.evidence.digits import MODEL, SAMPLER, open_digits, protocol
 from ebmbench.methods import cd, mle
 from ebmbench.report.theme import FAINT, INK, colour
 
@@ -54,8 +55,8 @@ SETTINGS = {"cd": CD.model_copy(update={"persistent": True, "reset": 0.1}), "res
 
 def measure(arm: str, seed: int, bench: Bench) -> dict[str, Any]:
     """FID along chains from noise and from held-out images, how many of the latter keep their class, and a few."""
-    data = split(bench)
-    run = bench.train(mle if arm == "mle" else cd, SETTINGS[arm], data, MODEL, TRAINING, seed)
+    data = open_digits(bench)
+    run = bench.train(mle if arm == "mle" else cd, SETTINGS[arm], data, MODEL, protocol(), seed)
     starts = {"data": data.test}
     if arm != "restarted":  # which is there for what it does to data
         starts["noise"] = data.facts.starts(len(data.test), stream(seed, "claim", NAME, "noise"))

@@ -1,7 +1,7 @@
-"""Images for claims: digits as the benchmark trains them, digits enlarged, and chains of a trained model from noise.
+"""Images enlarged for networks that need large ones, and chains of a trained model from noise.
 
-The settings are those of `digits` in suites/defaults.yaml. ConvNets A, B and C need 28×28 pixels or more: `enlarged`
-makes each pixel a square of pixels, `reduced` takes the mean of each square, so that the 8×8 classifier can judge.
+ConvNets A, B and C need 28×28 pixels or more: `enlarged` makes each pixel a square of pixels, `reduced` takes the mean
+of each square, so that the classifier of small images can judge.
 """
 
 import hashlib
@@ -11,27 +11,12 @@ from torch import Tensor
 from torch.nn.functional import avg_pool2d
 
 from ebmbench.core.facts import Facts, from_levels, to_levels
-from ebmbench.core.sections import Training
 from ebmbench.core.streams import stream
-from ebmbench.data import digits
 from ebmbench.data.images.moments import image_facts
-from ebmbench.evidence.bench import Bench, Data, Run
-from ebmbench.models import mlp
+from ebmbench.evidence.bench import Data, Run
 from ebmbench.samplers import langevin
 
-SAMPLER = langevin.Settings(steps=20, step_size=1.0, noise_std=0.01, box=1.0)
-MODEL = mlp.Settings(width=256, layers=2, gain=1.4, bias=0.1)
 CHAINS = 500  # as many as test images
-
-
-def open_digits(bench: Bench) -> Data:
-    """All 1297 and 500 images."""
-    return bench.data(digits, train=1297, test=500)
-
-
-def protocol(budget: int) -> Training:
-    """How `digits` is trained, with a budget of the claim's own."""
-    return Training(budget=budget, batch_size=64, ema=0.99, beta1=0.0, data_noise=0.03)
 
 
 def from_noise(run: Run, facts: Facts, sampler: langevin.Settings, seed: int, *name: str) -> Tensor:
