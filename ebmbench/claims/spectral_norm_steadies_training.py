@@ -44,7 +44,7 @@ CLAIM = Claim(
     here="mle (AdaNCE with 𝒦 = 1) on digits enlarged to 32×32, ConvNet B with a sixteenth of its channels, 600 "
     "steps; the source's sampler (step size 1, noise 0.005, no box) with 20 in place of 100 steps, its rejuvenation "
     "of 50 %, Adam at 1e-3. Collapsed is a run that diverged, or whose chains end with a worse FID than noise has.",
-    seeds=5,
+    seeds=8,
     arms=("plain", "normalised"),
     criteria=(
         Criterion("growth", "without: log of v at the end over v early", "above", math.log(2), expected=math.log(10)),
