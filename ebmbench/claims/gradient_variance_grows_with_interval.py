@@ -48,7 +48,7 @@ CLAIM = Claim(
     here="adance on digits with the benchmark's settings: 150 steps with 𝒦 = 1, then one interval of 50. The model "
     "before the renewal that 𝒦 = 1, 5, 10, 20, 50 would bring is compared with itself under a fresh copy, over 200 "
     "batches of 64 images and 64 of 2000 chains. The source argues, and measures no variance.",
-    seeds=8,
+    seeds=6,
     criteria=(
         Criterion(
             "ratio", "log of Var g/(mean g)² on noise, 𝒦 = 50 over 𝒦 = 5", "above", float(np.log(2)), expected=WALK
@@ -166,18 +166,21 @@ def draw(figure: Figure, seeds: Sequence[Arms]) -> None:
         stacked(seeds, "all", key) for key in ("ratio", "variance", "signal", "fresh_variance", "fresh_signal")
     )
     variance, signal, fresh, fresh_signal = rest
+    absolute = "variance of the gradient,\nold copy over fresh"
     told = {
         "variance of g over its squared mean": np.where(ratio > 0, ratio, np.nan),
-        "variance of the gradient,\nold copy over fresh": variance / fresh,
+        absolute: variance / fresh,
         "relative variance of the gradient,\nold copy over fresh": variance / fresh / (signal / fresh_signal),
     }
     for axes, (label, values) in zip(figure.subplots(1, 3), told.items(), strict=True):
         axes.plot(INTERVALS, values.T, color=colour("adance"), alpha=0.25, linewidth=0.8)
         axes.plot(INTERVALS, np.exp(np.log(values).mean(0)), "o-", color=colour("adance"))
-        axes.set(xscale="log", yscale="log", xlabel="interval $\\mathcal{K}$", ylabel=label)
+        axes.set(xscale="log", yscale="linear" if values is told[absolute] else "log")
+        axes.set(xlabel="interval $\\mathcal{K}$", ylabel=label)
         axes.set_xticks(INTERVALS, [str(k) for k in INTERVALS])
         axes.set_xticks([], minor=True)
-        plain_ticks(axes.yaxis, *axes.get_ylim())
+        if axes.get_yscale() == "log":
+            plain_ticks(axes.yaxis, *axes.get_ylim())
     for axes in figure.axes[1:]:
         axes.axhline(1, color=INK, linewidth=0.8, linestyle=":")
-    figure.axes[0].annotate("none at 1", (1, figure.axes[0].get_ylim()[0]), color=FAINT, va="bottom")
+    figure.axes[0].annotate("0 at 1", (0.04, 0.04), xycoords="axes fraction", color=FAINT)
