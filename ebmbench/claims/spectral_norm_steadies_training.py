@@ -54,6 +54,9 @@ CLAIM = Claim(
         Criterion("survival", "with: share of runs that collapse", "below", 0.5, expected=0.0),
     ),
     caption="v along the training chains by training step, a line per seed; × is where a run was given up as diverged.",
+    pilots="Six designs were tried with one to five seeds; the rule stayed, rate, length and box did not. With chains "
+    "kept in a box nothing collapsed; without, 1 of 2 runs at 1e-3 and 3 of 5 at 2e-3 where the rate falls to "
+    "zero, 1 of 5 at a constant 3e-3, and 4 of 5 in the design that was kept.",
 )
 
 FACTOR, WIDTH = 4, 1 / 16

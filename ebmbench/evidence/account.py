@@ -71,7 +71,13 @@ class Account:
         """Plain values."""
         claim, entry = self.file.CLAIM, describe("claims", self.name)
         told = {"name": self.name, "title": entry.title, "source": entry.paper, "year": entry.year}
-        told |= {"sentence": claim.sentence, "here": claim.here, "caption": claim.caption, "arms": [*claim.arms]}
+        told |= {
+            "sentence": claim.sentence,
+            "here": claim.here,
+            "pilots": claim.pilots,
+            "caption": claim.caption,
+            "arms": [*claim.arms],
+        }
         told |= {"seeds": claim.seeds, "first": self.first, "again": self.again, "verdict": self.decision.verdict}
         told |= {"verdict_again": self.repeated.verdict if self.repeated else None}
         return {**told, "criteria": [*self._criteria()]}

@@ -36,7 +36,8 @@ class Claim:
     """What is claimed, and how it is decided.
 
     `sentence` is the claim in our words, `here` what is run and where that differs from the source. An arm is one
-    setting of the experiment, and each is measured at as many `seeds`. All criteria together make the claim.
+    setting of the experiment, and each is measured at as many `seeds`. All criteria together make the claim. `pilots`
+    tells what was tried with other seeds, and changed by it, before the rule was fixed.
     """
 
     sentence: str
@@ -45,6 +46,7 @@ class Claim:
     criteria: tuple[Criterion, ...]
     caption: str
     arms: tuple[str, ...] = ("all",)
+    pilots: str = ""
 
 
 class ClaimFile(Protocol):

@@ -80,6 +80,8 @@ def _paragraphs(one: Tested, image: Image | None) -> Iterator[str]:
     once_more = f"; again, with other seeds: {_marked(one.again)}" if one.again else ""
     yield f"{literal(one.account['sentence'])} *Source*: {literal(one.source)}."
     yield f"*Here*: {literal(one.account['here'])}"
+    if one.account.get("pilots"):
+        yield f"*Pilots*: {literal(one.account['pilots'])}"
     yield f"**{_marked(one.verdict)}**{once_more}."
     yield _criteria(one)
     if image is not None:
