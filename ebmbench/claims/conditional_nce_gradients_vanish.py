@@ -57,8 +57,8 @@ CLAIM = Claim(
     ),
     caption="Left: norm of the expected gradient of conditional NCE by σ, a line per seed, with the laws σ² and σ⁻² "
     "dotted. Right: KL(data‖model) after training, a dot per seed; the line is a Gaussian with the data's moments.",
-    pilots="At the initial weights the large end was undecided, so the rule is about weights after twenty steps; at 100 "
-    "000 passes the falls were just about the bound. σ = 1 as the best was seen in pilots.",
+    pilots="At the initial weights the large end was undecided, so the rule is about weights after twenty steps; "
+    "at 100 000 passes the falls were just about the bound. σ = 1 as the best was seen in pilots.",
 )
 
 

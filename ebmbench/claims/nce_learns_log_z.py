@@ -46,8 +46,8 @@ CLAIM = Claim(
     ),
     caption="Left: c on its way while a network is trained on two_moons, a line per seed; a ring is log Z of the "
     "trained energy. Right: c against log Z in the population (dots) and after training (rings).",
-    pilots="log Z turned out to be about 0.2 nats, so that an error below 0.1 says little; the third criterion was added "
-    "for that, knowing the numbers of one pilot.",
+    pilots="log Z turned out to be about 0.2 nats, so that an error below 0.1 says little; the third criterion was "
+    "added for that, knowing the numbers of one pilot.",
 )
 
 TRAINING = Training(budget=4_000_000)

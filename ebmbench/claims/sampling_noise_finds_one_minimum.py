@@ -52,8 +52,8 @@ CLAIM = Claim(
     "bounds. Middle: the mean energy of these minima, less that at training's noise, in deviations of the latter. "
     "Right: minima of the first seed, a row per noise level; the left half's chains began at noise, the right's at "
     "images.",
-    pilots="With 2000 steps 6.2 digits were left at best, with 5000 fewer: part of the distance to the source may be the "
-    "length of chains. How depth is measured, and the noise levels, were changed by pilots.",
+    pilots="With 2000 steps 6.2 digits were left at best, with 5000 fewer: part of the distance to the source may be "
+    "the length of chains. How depth is measured, and the noise levels, were changed by pilots.",
 )
 
 NAME = "sampling_noise_finds_one_minimum"

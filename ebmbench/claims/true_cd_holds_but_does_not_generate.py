@@ -45,8 +45,8 @@ CLAIM = Claim(
     ),
     caption="Left: FID along chains, geometric mean of all seeds; dotted, held-out images themselves. Right: two "
     "chains of the first seed after 0, 1, 20, 100, 300 and 1000 steps.",
-    pilots="The benchmark's default, cd without persistence, was tried first and does not hold data for 1000 steps; the "
-    "source's chains persist. The bound on how many chains keep their digit was 0.8 before the pilots, 0.5 after; "
+    pilots="The benchmark's default, cd without persistence, was tried first and does not hold data for 1000 steps; "
+    "the source's chains persist. The bound on how many chains keep their digit was 0.8 before the pilots, 0.5 after; "
     "with 0.8 this criterion would fail.",
 )
 
