@@ -100,9 +100,11 @@ class Account:
 
 def put_to_test(name: str, first: int, again: int | None, bench: Bench) -> Account:
     """Measure and decide a claim."""
-    count = open_claim(name).CLAIM.seeds
+    claim = open_claim(name).CLAIM
+    count, first = claim.seeds, first + claim.offset
     measures = measured(name, range(first, first + count), bench)
     repeated = None
     if again is not None:
+        again += claim.offset
         repeated = decide(name, measured(name, range(again, again + count), bench))
     return Account(name, first, measures, decide(name, measures), again, repeated)

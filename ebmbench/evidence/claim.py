@@ -37,7 +37,8 @@ class Claim:
 
     `sentence` is the claim in our words, `here` what is run and where that differs from the source. An arm is one
     setting of the experiment, and each is measured at as many `seeds`. All criteria together make the claim. `pilots`
-    tells what was tried with other seeds, and changed by it, before the rule was fixed.
+    tells what was tried with other seeds, and changed by it, before the rule was fixed; `offset` is how many seeds are
+    passed over, because they were looked at before.
     """
 
     sentence: str
@@ -47,6 +48,7 @@ class Claim:
     caption: str
     arms: tuple[str, ...] = ("all",)
     pilots: str = ""
+    offset: int = 0
 
 
 class ClaimFile(Protocol):
