@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.cells import cells_named, stages_of
+from pipelines.cells import cells_named, claims_of, stages_of
 from pipelines.workspace import at, read_mapping
 
 ASKING = ("train", "sample", "evaluate")  # the stages of a cell that use its network
@@ -32,6 +32,8 @@ class Room:
 def gpus_by_stage(root: Path) -> dict[str, int]:
     """For every stage of a cell that asks for any: how many GPUs. Where two patterns name a cell, the larger holds."""
     asked: dict[str, int] = {}
+    if claims_of(root):  # which have no cells
+        return asked
     for pattern, resources in (at(read_mapping(root / "params.yaml"), "resources") or {}).items():
         gpus = _gpus(resources)
         for item in cells_named(root, pattern, f"params.yaml: resources.{pattern}"):

@@ -50,8 +50,8 @@ CLAIM = Claim(
     criteria=(
         Criterion("growth", "without: log of v at the end over v early", "above", math.log(2), expected=math.log(10)),
         Criterion("steady", "with: |log of v at the end over v early|", "below", math.log(1.5), expected=math.log(1.1)),
-        Criterion("collapse", "without: share of runs that collapse", "above", 0.5, expected=1.0),
-        Criterion("survival", "with: share of runs that collapse", "below", 0.5, expected=0.0),
+        Criterion("collapse", "without: share of runs that collapse", "above", 0.5, expected=1.0, share=True),
+        Criterion("survival", "with: share of runs that collapse", "below", 0.5, expected=0.0, share=True),
     ),
     caption="v along the training chains by training step, a line per seed; × is where a run was given up as diverged.",
     pilots="Six designs were tried with one to five seeds; the rule stayed, rate, length and box did not. With chains "

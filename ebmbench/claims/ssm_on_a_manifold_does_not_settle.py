@@ -113,12 +113,13 @@ def draw(figure: Figure, seeds: Sequence[Arms]) -> None:
     axes = figure.subplots(1, 3, width_ratios=[1, 1, 0.7])
     shades = {"without": FAINT, "with": colour("ssm")}
     for axis, (arm, shade) in zip(axes, shades.items(), strict=False):
-        for loss, passes in zip(stacked(seeds, arm, "loss"), stacked(seeds, arm, "passes"), strict=True):
-            axis.plot(passes / 1e6, loss, color=shade, linewidth=0.8)
+        for arms in seeds:  # a run that diverged has fewer rows
+            axis.plot(arms[arm]["passes"] / 1e6, arms[arm]["loss"], color=shade, linewidth=0.8)
         axis.set(xlabel="network passes (millions)", ylabel="loss", title=f"{arm} noise")
     axes[1].axhline(float(stacked(seeds, "with", "lowest").mean()), color=INK, linewidth=0.8, linestyle=":")
     for place, (arm, shade) in enumerate(shades.items()):
-        for loss in stacked(seeds, arm, "loss"):
-            axes[2].semilogy(np.arange(3) + 0.12 * (2 * place - 1), falls(loss), "o", color=shade, markersize=4)
+        for arms in seeds:
+            shown = falls(arms[arm]["loss"])
+            axes[2].semilogy(np.arange(3) + 0.12 * (2 * place - 1), shown, "o", color=shade, markersize=4)
     axes[2].axhline(CLAIM.criteria[1].bound, color=INK, linewidth=0.8, linestyle=":")
     axes[2].set(xticks=[0, 1, 2], xticklabels=["1 → 2", "2 → 3", "3 → 4"], xlabel="quarters", ylabel="relative fall")

@@ -12,7 +12,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from ebmbench.core.errors import UserError
 from ebmbench.core.files import replacing, write_json
+from ebmbench.core.params import FILE
 from ebmbench.core.registry import describe
 from ebmbench.evidence.bench import Bench
 from ebmbench.evidence.claim import Arms, ClaimFile, open_claim
@@ -102,6 +104,11 @@ def put_to_test(name: str, first: int, again: int | None, bench: Bench) -> Accou
     """Measure and decide a claim."""
     claim = open_claim(name).CLAIM
     count, first = claim.seeds, first + claim.offset
+    if again is not None and abs(again + claim.offset - first) < count:
+        found = f"found {again} beside first {first - claim.offset}"
+        raise UserError(
+            f"{FILE}: claims.again: {found}, allowed: {count} seeds away or more, so that no seed is in both"
+        )
     measures = measured(name, range(first, first + count), bench)
     repeated = None
     if again is not None:

@@ -8,12 +8,13 @@ mean m and deviation s, the limits are m ∓ t(1 − α, n − 1)·s/√n of Stu
     undecided        otherwise, and then the power it had is what a reader needs: the probability that n seeds with
                      deviation s show the effect, if it is as large as the source (or its theory) makes it, `expected`.
 
-The power is that of a noncentral t with δ = |expected − b|·√n/s. An *exact* criterion is one of mathematics: every
-seed must meet it, one that does not refutes it, and there is no test.
+The power is that of a noncentral t with δ = |expected − b|·√n/s. A *share* has the values 0 and 1, and its test and its
+limits (Clopper & Pearson) are binomial. An *exact* criterion is one of mathematics: every seed must meet it, one that
+does not refutes it, and there is no test.
 
 A claim with several criteria is reproduced if all are: each test has level α, so has their conjunction (Berger 1982).
 It is not reproduced if one of m is refuted, for which each is tested at α/m (Bonferroni). A value that is no number
-(a run that diverged) refutes nothing and proves nothing: the criterion is undecided, and says so.
+refutes nothing and proves nothing: the criterion is undecided, and says so.
 """
 
 import math
@@ -41,12 +42,14 @@ class Criterion:
     bound: float
     expected: float | None = None
     exact: bool = False
+    share: bool = False
     alpha: float = ALPHA
 
     @property
     def rule(self) -> str:
         """The rule in words."""
-        how = "at every seed" if self.exact else f"one-sided t over seeds, α = {self.alpha:g}"
+        test = "binomial" if self.share else "t"
+        how = "at every seed" if self.exact else f"one-sided {test} over seeds, α = {self.alpha:g}"
         return f"{self.side} {self.bound:g} ({how})"
 
 
@@ -78,6 +81,8 @@ def judge(criterion: Criterion, values: Sequence[float], criteria: int = 1) -> F
         return Finding("undecided", None, None, None, None, None, kept, note)
     if criterion.exact:
         return _exact(criterion, numbers)
+    if criterion.share:
+        return _counted(criterion, numbers, criteria)
     return _tested(criterion, numbers, criteria)
 
 
@@ -104,6 +109,39 @@ def _tested(criterion: Criterion, numbers: list[float], criteria: int) -> Findin
         verdict = "not reproduced"
     reach = float(stats.t.ppf(1 - criterion.alpha, freedom)) * error
     return Finding(verdict, mean, mean - reach, mean + reach, p, power(criterion, error, freedom), [*numbers])
+
+
+def _counted(criterion: Criterion, numbers: list[float], criteria: int) -> Finding:
+    """Of values that are 0 or 1 the number of ones decides."""
+    n, ones = len(numbers), round(sum(numbers))
+    if any(value not in (0.0, 1.0) for value in numbers):
+        raise ValueError(f"criterion {criterion.key}: found {numbers}, allowed: 0 or 1 for a share")
+    at_least, at_most = (
+        float(stats.binom.sf(ones - 1, n, criterion.bound)),
+        float(stats.binom.cdf(ones, n, criterion.bound)),
+    )
+    p, against = (at_least, at_most) if criterion.side == "above" else (at_most, at_least)
+    verdict: Verdict = "undecided"
+    if p < criterion.alpha:
+        verdict = "reproduced"
+    elif against < criterion.alpha / criteria:
+        verdict = "not reproduced"
+    limits = stats.binomtest(ones, n).proportion_ci(1 - 2 * criterion.alpha, method="exact")
+    chance = _counted_power(criterion, n)
+    return Finding(verdict, ones / n, float(limits.low), float(limits.high), p, chance, [*numbers])
+
+
+def _counted_power(criterion: Criterion, n: int) -> float | None:
+    """The probability of a count that is enough, if the share is as expected."""
+    if criterion.expected is None:
+        return None
+    counts = range(n + 1)
+    above = criterion.side == "above"
+    tails = [
+        stats.binom.sf(k - 1, n, criterion.bound) if above else stats.binom.cdf(k, n, criterion.bound) for k in counts
+    ]
+    enough = [k for k in counts if tails[k] < criterion.alpha]
+    return float(sum(stats.binom.pmf(k, n, criterion.expected) for k in enough))
 
 
 def power(criterion: Criterion, error: float, freedom: int) -> float | None:

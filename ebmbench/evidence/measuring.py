@@ -40,7 +40,9 @@ def measured(name: str, seeds: Iterable[int], bench: Bench) -> list[Arms]:
 def _obtained(inputs: Mapping[str, Any], bench: Bench) -> Mapping[str, Any]:
     def make(_: Path, result: Path) -> None:
         values = open_claim(inputs["claim"]).measure(inputs["arm"], inputs["seed"], bench)
-        np.savez(result / FILE, allow_pickle=False, **{key: np.asarray(value) for key, value in values.items()})
+        arrays = {key: np.asarray(value) for key, value in values.items()}
+        assert all(array.dtype != object for array in arrays.values())  # which would be pickled
+        np.savez(result / FILE, allow_pickle=False, **arrays)
 
     with np.load(bench.store.obtain(digest(inputs), make) / FILE, allow_pickle=False) as file:
         return dict(file)

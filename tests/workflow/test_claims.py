@@ -50,7 +50,7 @@ def test_a_planted_fault_turns_its_row_and_leaves_the_other(claims: Clone) -> No
 
 
 def test_dvc_alone_gives_the_same_files(claims: Clone) -> None:
-    before = {file.name: file.read_bytes() for file in (claims.root / "runs/tiny/_claims").rglob("verdict.json")}
+    before = {file.parent.name: file.read_bytes() for file in (claims.root / "runs/tiny/_claims").rglob("verdict.json")}
     claims.run("dvc", "repro", "--force", "claim@cd_one_is_score_matching")
-    after = {file.name: file.read_bytes() for file in (claims.root / "runs/tiny/_claims").rglob("verdict.json")}
+    after = {file.parent.name: file.read_bytes() for file in (claims.root / "runs/tiny/_claims").rglob("verdict.json")}
     assert after == before

@@ -20,8 +20,10 @@ ABOUT = (
     "the wrong side of its bound (at α over the number of criteria). **Undecided**: neither; the power says how likely "
     "the experiment was to show an effect as large as the source's. *Exact* criteria are mathematics: each seed must "
     "meet them. **Again** is the same experiment with other seeds, decided on its own. Budgets were chosen with seeds "
-    "that are not used here. In brackets are the limits that the test compares with the bound, or the smallest and "
-    "largest value of an exact criterion.\n\n"
+    "that are not used here. In brackets are the limits at level α, or the smallest and largest "
+    "value of an exact criterion; to refute one of m criteria takes α/m, so limits may lie just beyond a bound and "
+    "leave it undecided. A training that diverged is judged by its last healthy state, as everywhere in the "
+    "benchmark.\n\n"
     "A refuted claim is refuted *here*: at the size, on the data and with the settings that its section names."
 )
 
@@ -59,7 +61,9 @@ def _row(one: Tested) -> list[str]:
     link = f"[{literal(one.title)}](#{one.name})"
     said, numbers = literal(one.reason) or "–", "–"
     if one.deciding is not None:
-        said = f"{literal(one.deciding['says'])}: {literal(one.deciding['rule'])}"
+        others = sum(row["finding"]["verdict"] == one.verdict for row in one.criteria) - 1
+        more = f"; and {others} more" if others else ""
+        said = f"{literal(one.deciding['says'])}: {literal(one.deciding['rule'])}{more}"
         numbers = found(one.deciding["finding"])
     verdicts = [_marked(one.verdict), _marked(one.again)]
     return [link, literal(one.source), *verdicts, said, numbers, f"`{_command(one)}`"]
