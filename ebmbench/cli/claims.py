@@ -1,10 +1,14 @@
 """`ebmbench claims`: put claims of the literature to the test, one by one; the suite `claims` runs them all."""
 
 import argparse
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ebmbench.cli.command import add_command, project
+from ebmbench.core.errors import UserError
 
 TEXT = "List the literature's claims, or put some to the test (all of them: ebmbench run --suite claims)"
 EXAMPLE = "ebmbench claims | ebmbench claims run adance_one_is_mle | ebmbench claims run nce_learns_log_z --first 5000"
@@ -22,7 +26,6 @@ def add(commands: Any) -> None:
 
 def act(arguments: argparse.Namespace) -> int:
     """List, or measure and decide."""
-    from ebmbench.core.errors import UserError
     from ebmbench.core.registry import describe, entries
 
     if arguments.action == "list":
@@ -48,12 +51,25 @@ def _run(root: Path, arguments: argparse.Namespace) -> int:
     torch.set_num_threads(1)  # sums over another number of threads round differently
     first = load_params(root).claims.first if arguments.first is None else arguments.first
     for name in arguments.names:
-        account = put_to_test(name, first, None, Bench(root, arguments.fresh))
-        folder = root / WHERE / name
-        account.save(folder)
+        with _at_work(root, name):
+            account = put_to_test(name, first, None, Bench(root, arguments.fresh))
+            account.save(root / WHERE / name)
         print(told(account))
         print(f"  files: {(WHERE / name).as_posix()}/\n")
     return 0
+
+
+@contextmanager
+def _at_work(root: Path, name: str) -> Iterator[None]:
+    """Hold the lock of the claim's stage: `ebmbench clean` must not take away what is being made."""
+    path = root / "work" / "locks" / f"claim_{name}.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise UserError(f"{name}: another process is testing this claim here; wait for it or stop it") from error
+        yield
 
 
 def _seed(text: str) -> int:

@@ -29,11 +29,10 @@ def act(arguments: argparse.Namespace) -> int:
     root = project()
     from ebmbench.compare.markdown import compare
     from ebmbench.compare.side import open_sides
-    from ebmbench.compare.verdicts import has_verdicts, verdict_changes
+    from ebmbench.compare.verdicts import claims_page
 
-    if has_verdicts(root / arguments.before):
-        text = verdict_changes(root / arguments.before, _claims(root, arguments))[1]
-    else:
+    text = claims_page(root, arguments.before, arguments.after, arguments.suite)
+    if text is None:
         before, after = open_sides(root, arguments.before, arguments.after, arguments.suite)
         text = compare(root, before, after)
     if arguments.output is None:
@@ -43,9 +42,3 @@ def act(arguments: argparse.Namespace) -> int:
             write_text(arguments.output, text)
         print(arguments.output)
     return 0
-
-
-def _claims(root: Path, arguments: argparse.Namespace) -> Path:
-    """The later report of claims: beside the earlier one, if only the workspace is named."""
-    later = Path(arguments.before).parent / "latest" if arguments.after == "workspace" else Path(arguments.after)
-    return root / later

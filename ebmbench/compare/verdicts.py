@@ -3,7 +3,10 @@
 import csv
 from pathlib import Path
 
+from ebmbench.compare.side import WORKSPACE, is_report, own_suite
 from ebmbench.core.errors import UserError
+from ebmbench.core.params import FILE
+from ebmbench.core.schema import read_yaml
 from ebmbench.report.claims.numbers import number
 from ebmbench.report.literal import cell
 from ebmbench.report.prose import plural
@@ -16,6 +19,20 @@ Row = dict[str, str]
 def has_verdicts(folder: Path) -> bool:
     """Whether a folder holds a report of claims."""
     return (folder / VERDICTS).is_file()
+
+
+def claims_page(root: Path, before: str, after: str, suite: str | None) -> str | None:
+    """What `ebmbench compare` says of two reports of claims; None where neither side is one."""
+    if has_verdicts(root / before):
+        later = Path(before).parent / "latest" if after == WORKSPACE else Path(after)
+        return verdict_changes(root / before, root / later)[1]
+    if is_report(root / before):
+        return None
+    suite = suite or own_suite(read_yaml(root / FILE), FILE)
+    latest = has_verdicts(root / "reports" / suite / "latest") and WORKSPACE in (before, after)
+    if latest or has_verdicts(root / after):
+        raise UserError(f"'{before}': of claims only folders are compared, allowed: one such as reports/claims/0.7.0")
+    return None
 
 
 def verdict_changes(before: Path, after: Path) -> tuple[str, str]:

@@ -53,6 +53,12 @@ def test_every_imported_file_is_a_dependency(stage: str) -> None:
     assert not missing
 
 
+@pytest.mark.parametrize("claim", names("claims"))
+def test_every_file_that_a_claim_imports_is_a_dependency(claim: str) -> None:
+    files = imported_files(["ebmbench.stages.claim", f"ebmbench.claims.{claim}"])
+    assert not [file for file in files if not covered(file, "claim", {"item.claim": claim})]
+
+
 @pytest.mark.parametrize("stage", list(STAGES))
 def test_every_dependency_in_the_package_exists_and_is_used(stage: str) -> None:
     modules = [f"ebmbench.stages.{stage}", "ebmbench.methods.dsm", "ebmbench.data.two_moons"]

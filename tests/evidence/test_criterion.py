@@ -173,3 +173,25 @@ def test_nor_is_one_that_asks_for_less() -> None:
 def test_all_must_be_reproduced_and_one_refuted_refutes(given: list[Verdict], verdict: Verdict) -> None:
     findings = [Finding(one, None, None, None, None, None, []) for one in given]
     assert together(findings) == verdict
+
+
+@pytest.mark.parametrize(
+    ("ones", "verdict"),
+    [(8, "reproduced"), (7, "undecided"), (4, "undecided"), (1, "undecided"), (0, "not reproduced")],
+)
+def test_a_share_is_decided_by_the_binomial_and_not_by_a_deviation_that_may_be_zero(ones: int, verdict: str) -> None:
+    criterion = Criterion("k", "a share", "above", 0.5, expected=0.9, share=True)
+    found = judge(criterion, [1.0] * ones + [0.0] * (8 - ones))
+    assert found.verdict == verdict
+    assert found.p == pytest.approx(sum(math.comb(8, k) for k in range(ones, 9)) / 256)
+    assert found.power == pytest.approx(0.9**8)  # eight of eight are needed
+    assert found.low <= found.mean <= found.high
+
+
+def test_a_share_of_few_mirrors_one_of_many() -> None:
+    criterion = Criterion("k", "a share", "below", 0.5, expected=0.1, share=True)
+    found = judge(criterion, [0.0] * 8)
+    assert (found.verdict, found.p) == ("reproduced", pytest.approx(1 / 256))
+    assert judge(criterion, [1.0] * 8, criteria=2).verdict == "not reproduced"
+    with pytest.raises(ValueError, match="0 or 1"):
+        judge(criterion, [0.5] * 8)

@@ -100,6 +100,7 @@ def test_one_claim_alone_tells_its_verdict_and_leaves_the_project_alone(
         (f"claims: [{NAME}]", "claims: []", "one or more datasets and methods, or claims"),
         (f"claims: [{NAME}]", "claims: [coin_is_fair]", "did you mean 'coin_is_unfair'"),
         ("first: 3", "first: -3", "claims.first: found -3"),
+        ("again: 50", "again: 8", "claims.again: found 8 beside first 3, allowed: 6 seeds away or more"),
     ],
 )
 def test_a_suite_is_of_claims_or_of_cells(

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from ebmbench.compare.since import since_release
-from ebmbench.compare.verdicts import verdict_changes
+from ebmbench.compare.verdicts import claims_page, verdict_changes
 from ebmbench.core.errors import UserError
 from ebmbench.evidence.account import put_to_test
 from ebmbench.evidence.bench import Bench
@@ -99,6 +99,16 @@ def test_a_release_is_listed_and_the_next_report_is_compared_with_it(project: Pa
 def test_a_folder_without_verdicts_cannot_be_compared(project: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"no verdicts\.csv"):
         verdict_changes(project / "reports/claims/latest", tmp_path)
+
+
+def test_the_command_compares_folders_of_claims_and_says_so_of_revisions(project: Path) -> None:
+    (project / "params.yaml").write_text("benchmark: {suite: claims}\n")
+    release(project, "claims", "0.1.0")
+    assert "0 verdicts of 3 changed" in str(claims_page(project, "reports/claims/0.1.0", "workspace", None))
+    assert "0 verdicts of 3 changed" in str(claims_page(project, "reports/claims/0.1.0", "reports/claims/latest", None))
+    with pytest.raises(UserError, match="only folders are compared"):
+        claims_page(project, "HEAD", "workspace", None)
+    assert claims_page(project, "HEAD", "workspace", "quick") is None
 
 
 @pytest.mark.parametrize(
