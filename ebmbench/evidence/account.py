@@ -18,6 +18,7 @@ from ebmbench.core.params import FILE
 from ebmbench.core.registry import describe
 from ebmbench.evidence.bench import Bench
 from ebmbench.evidence.claim import Arms, ClaimFile, open_claim
+from ebmbench.evidence.criterion import Verdict, agreed
 from ebmbench.evidence.deciding import Decision, decide
 from ebmbench.evidence.measuring import measured
 from ebmbench.report.theme import WIDTH, save, themed
@@ -27,7 +28,7 @@ HEIGHT = 3.4  # inches of a figure, unless its claim says otherwise
 
 @dataclass(frozen=True)
 class Account:
-    """A claim, decided by the seeds from `first` on, and if `again` is given once more by those from there on."""
+    """A claim, decided by the seeds from `first` on, and if `again` is given by those from there on too."""
 
     name: str
     first: int
@@ -42,10 +43,15 @@ class Account:
         return open_claim(self.name)
 
     @property
+    def verdict(self) -> Verdict:
+        """What both sets of seeds say, if they agree."""
+        return agreed(self.decision.verdict, self.repeated.verdict if self.repeated else None)
+
+    @property
     def line(self) -> str:
         """The verdict in a line."""
-        once_more = f"; again: {self.repeated.verdict}" if self.repeated else ""
-        return f"{self.name}: {self.decision.verdict}{once_more}"
+        both = f" ({self.decision.verdict}; again: {self.repeated.verdict})" if self.repeated else ""
+        return f"{self.name}: {self.verdict}{both}"
 
     def save(self, folder: Path) -> None:
         """Write all files."""
@@ -67,7 +73,7 @@ class Account:
         keys = [criterion.key for criterion in self.file.CLAIM.criteria]
         means = {key: found.mean for key, found in zip(keys, self.decision.findings, strict=True)}
         again = self.repeated.verdict if self.repeated else None
-        return {"verdict": self.decision.verdict, "again": again, **means}
+        return {"verdict": self.verdict, "first": self.decision.verdict, "again": again, **means}
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -80,7 +86,8 @@ class Account:
             "caption": claim.caption,
             "arms": [*claim.arms],
         }
-        told |= {"seeds": claim.seeds, "first": self.first, "again": self.again, "verdict": self.decision.verdict}
+        told |= {"seeds": claim.seeds, "first": self.first, "again": self.again, "verdict": self.verdict}
+        told |= {"verdict_first": self.decision.verdict}
         told |= {"verdict_again": self.repeated.verdict if self.repeated else None}
         return {**told, "criteria": [*self._criteria()]}
 

@@ -166,6 +166,11 @@ def together(findings: Sequence[Finding]) -> Verdict:
     return "undecided" if "undecided" in verdicts else "reproduced"
 
 
+def agreed(first: Verdict, again: Verdict | None) -> Verdict:
+    """The verdict of two sets of seeds: theirs if they agree, else none is; of one set, its own."""
+    return first if again in (None, first) else "undecided"
+
+
 def _mean(numbers: list[float]) -> float:
     # Of equal values the value itself: a sum that is divided again may be off by a rounding, and decide by it.
     return numbers[0] if len(set(numbers)) == 1 else math.fsum(numbers) / len(numbers)

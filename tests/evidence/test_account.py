@@ -73,3 +73,14 @@ def test_the_terminal_is_told_rule_numbers_and_verdict(unfair: types.ModuleType,
     assert "above 0.5 (one-sided t over seeds, α = 0.01)" in text
     assert "power" in text
     assert text.endswith("verdict: reproduced (seeds 7 … 12)")
+
+
+def test_sets_of_seeds_that_disagree_decide_nothing(unfair: types.ModuleType, tmp_path: Path) -> None:
+    good = unfair.measure
+    unfair.measure = lambda arm, seed, bench: (
+        good(arm, seed, bench) if seed < 50 else {"heads": 0.5 + 0.01 * (seed % 2)}
+    )
+    account = put_to_test(NAME, 0, 100, Bench(tmp_path))
+    assert (account.decision.verdict, account.verdict) == ("reproduced", "undecided")
+    assert account.as_dict()["verdict"] == "undecided"
+    assert account.line == f"{NAME}: undecided (reproduced; again: undecided)"

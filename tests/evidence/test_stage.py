@@ -37,7 +37,7 @@ def test_the_stage_decides_by_the_parameters_seeds_and_the_report_tells(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert claim.main([NAME]) == 0
-    assert capsys.readouterr().out == f"{NAME}: reproduced; again: reproduced\n"
+    assert capsys.readouterr().out == f"{NAME}: reproduced (reproduced; again: reproduced)\n"
     folder = project / "runs/small/_claims" / NAME
     assert {file.name for file in folder.iterdir()} == {
         "cost.json",

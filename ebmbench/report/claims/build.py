@@ -8,7 +8,7 @@ import pandas as pd
 
 from ebmbench.core.params import FILE
 from ebmbench.report.build import empty, exchange
-from ebmbench.report.claims.collect import Tested, collect_claims
+from ebmbench.report.claims.collect import Tested, collect_claims, outcome
 from ebmbench.report.claims.text import assemble_claims
 from ebmbench.report.figures.image import Image
 from ebmbench.report.formats import write_csv
@@ -42,16 +42,16 @@ def verdicts(claims: list[Tested]) -> pd.DataFrame:
     """A row for each criterion, and one for a claim without any."""
     rows: list[dict[str, Any]] = []
     for one in claims:
-        told = {"claim": one.name, "verdict": one.verdict, "again": one.again, "reason": one.reason}
+        told = {"claim": one.name, "verdict": one.verdict, "first": one.first, "again": one.again, "reason": one.reason}
         rows += [told | _numbers(row) for row in one.criteria] or [told]
-    columns = ["claim", "verdict", "again", "reason", "statistic", "rule", "criterion_verdict"]
+    columns = ["claim", "verdict", "first", "again", "reason", "statistic", "rule", "criterion_verdict"]
     return pd.DataFrame(rows, columns=[*columns, "mean", "low", "high", "p", "power", "mean_again"])
 
 
 def _numbers(row: dict[str, Any]) -> dict[str, Any]:
     finding, again = row["finding"], row["again"] or {}
     numbers = {key: finding[key] for key in ("mean", "low", "high", "p", "power")}
-    told = {"statistic": row["key"], "rule": row["rule"], "criterion_verdict": finding["verdict"]}
+    told = {"statistic": row["key"], "rule": row["rule"], "criterion_verdict": outcome(row)}
     return {**told, **numbers, "mean_again": again.get("mean")}
 
 

@@ -37,6 +37,11 @@ class Tested:
         return str(self.account.get("verdict") or (FAILED if self.reason else NOT_RUN))
 
     @property
+    def first(self) -> str:
+        """The verdict by the first set of seeds."""
+        return str(self.account.get("verdict_first") or "")
+
+    @property
     def again(self) -> str:
         """The verdict by other seeds; empty where nobody tried."""
         return str(self.account.get("verdict_again") or "")
@@ -49,7 +54,13 @@ class Tested:
     @property
     def deciding(self) -> dict[str, Any] | None:
         """The criterion that made the verdict: the first that came out as the claim did."""
-        return next((one for one in self.criteria if one["finding"]["verdict"] == self.verdict), None)
+        return next((one for one in self.criteria if outcome(one) == self.verdict), None)
+
+
+def outcome(criterion: dict[str, Any]) -> str:
+    """The verdict on a criterion: that of both sets of seeds, if they agree."""
+    first, again = criterion["finding"]["verdict"], (criterion["again"] or {}).get("verdict")
+    return str(first) if again in (None, first) else "undecided"
 
 
 def collect_claims(root: Path, params: dict[str, Any]) -> list[Tested]:

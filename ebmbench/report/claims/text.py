@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from ebmbench.report.claims.collect import Tested
+from ebmbench.report.claims.collect import Tested, outcome
 from ebmbench.report.claims.numbers import found, number, power
 from ebmbench.report.figures.image import Image
 from ebmbench.report.literal import cell, literal
@@ -16,14 +16,14 @@ MARKS = {"reproduced": "✓", "not reproduced": "✗", "undecided": "?"}
 ABOUT = (
     "Each claim of the literature is an experiment with a rule that was fixed before its seeds were looked at: a "
     "statistic, a bound that means something, a side of it, and Student's one-sided test over seeds at level α. "
-    "**Reproduced**: every criterion of the claim is met significantly. **Not reproduced**: one is significantly on "
-    "the wrong side of its bound (at α over the number of criteria). **Undecided**: neither; the power says how likely "
-    "the experiment was to show an effect as large as the source's. *Exact* criteria are mathematics: each seed must "
-    "meet them. **Again** is the same experiment with other seeds, decided on its own. Budgets were chosen with seeds "
-    "that are not used here. In brackets are the limits at level α, or the smallest and largest "
-    "value of an exact criterion; to refute one of m criteria takes α/m, so limits may lie just beyond a bound and "
-    "leave it undecided. A training that diverged is judged by its last healthy state, as everywhere in the "
-    "benchmark.\n\n"
+    "**Reproduced**: every criterion of the claim is met significantly. **Not reproduced**: one is significantly "
+    "on the wrong side of its bound (at α over the number of criteria). **Undecided**: neither; the power says "
+    "how likely the experiment was to show an effect as large as the source's. *Exact* criteria are mathematics: "
+    "each seed must meet them. Every claim is decided by two disjoint sets of seeds, each on its own; where they "
+    "disagree it is undecided, so what is reproduced has been so twice. Budgets were chosen with seeds that are "
+    "not used here. In brackets are the limits at level α, or the smallest and largest value of an exact "
+    "criterion; to refute one of m criteria takes α/m, so limits may lie just beyond a bound and leave it "
+    "undecided. A training that diverged is judged by its last healthy state, as everywhere in the benchmark.\n\n"
     "A refuted claim is refuted *here*: at the size, on the data and with the settings that its section names."
 )
 
@@ -41,31 +41,28 @@ def abstract(claims: list[Tested]) -> str:
     """How many of which verdict, and whether other seeds agree."""
     counts = Counter(one.verdict for one in claims)
     told = ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items(), key=lambda pair: -pair[1]))
-    held = [one for one in claims if one.verdict == "reproduced" and one.again]
-    kept = sum(one.again == "reproduced" for one in held)
     repeated = [one for one in claims if one.again]
-    same = sum(one.again == one.verdict for one in repeated)
-    parts = [f"{plural(len(claims), 'claim')}: {told}."]
-    parts += [f"Other seeds reproduce {kept} of the {len(held)} reproduced ones again."] if held else []
-    parts += [f"The verdict is the same with other seeds for {same} of {len(repeated)}."] if repeated else []
-    return " ".join(parts)
+    same = sum(one.again == one.first for one in repeated)
+    both = f" Two disjoint sets of seeds agree on {same} of {len(repeated)}." if repeated else ""
+    return f"{plural(len(claims), 'claim')}: {told}.{both}"
 
 
 def verdict_table(claims: list[Tested]) -> str:
     """A row for each claim: what, where from, verdict, and the number that decided."""
-    header = ["claim", "source", "verdict", "again", "what decided it", "found", "alone"]
-    return markdown_table(header, [[cell(text) for text in _row(one)] for one in claims], left=7)
+    header = ["claim", "source", "verdict", "first seeds", "other seeds", "what decided it", "found", "alone"]
+    return markdown_table(header, [[cell(text) for text in _row(one)] for one in claims], left=8)
 
 
 def _row(one: Tested) -> list[str]:
     link = f"[{literal(one.title)}](#{one.name})"
     said, numbers = literal(one.reason) or "–", "–"
     if one.deciding is not None:
-        others = sum(row["finding"]["verdict"] == one.verdict for row in one.criteria) - 1
+        others = sum(outcome(row) == one.verdict for row in one.criteria) - 1
         more = f"; and {others} more" if others else ""
         said = f"{literal(one.deciding['says'])}: {literal(one.deciding['rule'])}{more}"
-        numbers = found(one.deciding["finding"])
-    verdicts = [_marked(one.verdict), _marked(one.again)]
+        again = one.deciding["again"]
+        numbers = found(one.deciding["finding"]) + (f"; again {found(again)}" if again else "")
+    verdicts = [_marked(one.verdict), one.first or "–", one.again or "–"]
     return [link, literal(one.source), *verdicts, said, numbers, f"`{_command(one)}`"]
 
 
@@ -81,7 +78,7 @@ def _paragraphs(one: Tested, image: Image | None) -> Iterator[str]:
         yield f"**{_marked(one.verdict)}**{why}."
         return
     yield f"**{literal(one.title)}**"
-    once_more = f"; again, with other seeds: {_marked(one.again)}" if one.again else ""
+    once_more = f": by the first seeds {one.first}, by others {one.again}" if one.again else ""
     yield f"{literal(one.account['sentence'])} *Source*: {literal(one.source)}."
     yield f"*Here*: {literal(one.account['here'])}"
     if one.account.get("pilots"):
