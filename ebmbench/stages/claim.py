@@ -1,8 +1,8 @@
 """claim@<name>: put a claim of the literature to the test, twice, with disjoint seeds, and decide it.
 
 Writes `runs/<suite>/_claims/<name>/`: verdict.json, metrics.json, values.csv (every statistic at every seed),
-figure.png and cost.json. Seeds from `claims.first` on decide it, and those from `claims.again` on once more; the verdict
-is theirs if they agree.
+figure.png and cost.json. Seeds from `claims.first` on decide it, those from `claims.again` on decide once more, and the
+verdict is theirs if they agree.
 """
 
 import argparse
