@@ -48,9 +48,9 @@ def abstract(claims: list[Tested]) -> str:
 
 
 def verdict_table(claims: list[Tested]) -> str:
-    """A row for each claim: what, where from, verdict, and the number that decided."""
-    header = ["claim", "source", "verdict", "first seeds", "other seeds", "what decided it", "found", "alone"]
-    return markdown_table(header, [[cell(text) for text in _row(one)] for one in claims], left=8)
+    """A row for each claim: what, where from, verdict (and those of the two sets, if they differ), what decided it."""
+    header = ["claim", "source", "verdict", "what decided it", "found"]
+    return markdown_table(header, [[cell(text) for text in _row(one)] for one in claims], left=5)
 
 
 def _row(one: Tested) -> list[str]:
@@ -59,11 +59,11 @@ def _row(one: Tested) -> list[str]:
     if one.deciding is not None:
         others = sum(outcome(row) == one.verdict for row in one.criteria) - 1
         more = f"; and {others} more" if others else ""
-        said = f"{literal(one.deciding['says'])}: {literal(one.deciding['rule'])}{more}"
+        said = f"{literal(one.deciding['says'])}: {literal(one.deciding['rule'].partition(' (')[0])}{more}"
         again = one.deciding["again"]
         numbers = found(one.deciding["finding"]) + (f"; again {found(again)}" if again else "")
-    verdicts = [_marked(one.verdict), one.first or "–", one.again or "–"]
-    return [link, literal(one.source), *verdicts, said, numbers, f"`{_command(one)}`"]
+    apart = f" ({one.first}, then {one.again})" if one.again not in ("", one.first) else ""
+    return [link, literal(one.source), _marked(one.verdict) + apart, said, numbers]
 
 
 def section(one: Tested, image: Image | None) -> str:
