@@ -4,9 +4,11 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ebmbench.core.schema import read_yaml
+from ebmbench.report.claims.numbers import number
 from ebmbench.report.costs import cost_table
 from ebmbench.report.failures import failure_table, missing_table
 from ebmbench.report.glance import glance
@@ -22,7 +24,9 @@ from tests.report.printed import parse, rows_of, table_of, values_of
 
 ROOT = Path(__file__).parents[2]
 # Reports that the present program wrote; older ones are as they were.
-REPORTS = sorted(page.parent for page in (ROOT / "reports").glob("*/latest/index.html"))
+PAGES = sorted(page.parent for page in (ROOT / "reports").glob("*/latest/index.html"))
+REPORTS = [report for report in PAGES if (report / "results.csv").is_file()]
+CLAIMS = [report for report in PAGES if (report / "verdicts.csv").is_file()]
 
 
 def name_of(report: Path) -> str:
@@ -65,3 +69,23 @@ def test_the_first_table_is_recomputed_by_other_means(report: Path) -> None:
 def test_a_report_keeps_the_parameters_of_its_suite_and_small_figures(report: Path) -> None:
     assert read_yaml(report / "params.yaml")["benchmark"]["suite"] == report.parent.name
     assert max(file.stat().st_size for file in (report / "figures").iterdir()) < 300_000
+
+
+@pytest.mark.parametrize("report", CLAIMS, ids=name_of)
+def test_every_verdict_and_number_of_a_report_of_claims_follows_from_its_values(report: Path) -> None:
+    """Means from values.csv, verdicts from the two sets, and all of them on the page."""
+    text = (report / "claims.md").read_text(encoding="utf-8")
+    verdicts, values = pd.read_csv(report / "verdicts.csv"), pd.read_csv(report / "values.csv")
+    means = values.groupby(["claim", "statistic", "set"])["value"].mean()
+    for row in verdicts.itertuples():
+        both = {row.first, row.again}
+        assert row.verdict == (row.first if len(both) == 1 else "undecided")
+        assert row.mean == pytest.approx(means[row.claim, row.statistic, "first"], rel=1e-9, abs=1e-300)
+        assert row.mean_again == pytest.approx(means[row.claim, row.statistic, "again"], rel=1e-9, abs=1e-300)
+        section = text.partition(f"### `{row.claim}`")[2].partition("\n### ")[0]
+        assert number(row.mean) in section
+        assert number(row.mean_again) in section
+        assert row.verdict in section
+    counts = verdicts.drop_duplicates("claim")["verdict"].value_counts()
+    assert all(f"{count} {verdict}" in text.split("\n\n")[1] for verdict, count in counts.items())
+    assert len(list((report / "figures").glob("*.png"))) == verdicts["claim"].nunique()
