@@ -90,7 +90,7 @@ def judge_images(folder: Path, count: int = 100_000) -> str:
     (folder / "ebmbench/data/digits.py").write_bytes((ROOT / "ebmbench/data/digits.py").read_bytes())
     prepare(folder, "digits")
     make_features(folder, "digits")
-    data = folder / "data" / "digits"
+    data = folder / "prepared" / "digits"
     train, test = read_split(data, "train"), read_split(data, "test")
     noise = 0.1 * torch.randn(count, *train.shape[1:], generator=torch.Generator().manual_seed(0))
     x = train[torch.arange(count) % len(train)] + noise
@@ -139,7 +139,7 @@ def _cell(root: Path, dataset: str, method: str, seeds: int) -> None:
         status = {"label": label, "digest": digest, "status": "ok", "reason": None, "step": 9, "seed": int(label[5:])}
         _json(cell / "train" / label / "status.json", status)
         (cell / "sample" / label).mkdir(parents=True)
-    _json(root / "data" / dataset / "facts.json", {"name": dataset})
+    _json(root / "prepared" / dataset / "facts.json", {"name": dataset})
     _json(cell / "metrics.json", {label: {"digest": digest} for label, digest in labels.items()})
     place = {"dataset": dataset, "method": method, "settings": ""}
     with (cell / "rows.csv").open("w", newline="", encoding="utf-8") as file:

@@ -8,7 +8,7 @@ from typing import Any
 from ebmbench.cli.command import add_command, project
 
 TEXTS = {
-    "prepare": "Draw or read a dataset and write data/<dataset>/",
+    "prepare": "Draw or read a dataset and write prepared/<dataset>/",
     "baselines": "Judge the baselines on a dataset",
     "train": "Train every run of one cell: all swept settings, all seeds",
     "sample": "Sample every trained run of one cell",

@@ -74,7 +74,7 @@ def read_json(file: Path) -> dict[str, Any]:
 
 
 def _prepared(root: Path, dataset: str) -> bool:
-    return (root / "data" / dataset / "facts.json").is_file()
+    return (root / "prepared" / dataset / "facts.json").is_file()
 
 
 def _blocked(root: Path, dataset: str) -> str:

@@ -31,7 +31,7 @@ def judge_baselines(root: Path, dataset: str) -> None:
         done[baseline.label] = store.obtain(baseline.digest(), baseline.make)
     folder = root / "runs" / params.benchmark.suite / dataset / "_baselines"
     density = open_density(dataset, params.datasets[dataset], root)
-    collect(folder, {"suite": params.benchmark.suite, "dataset": dataset}, done, root / "data" / dataset, density)
+    collect(folder, {"suite": params.benchmark.suite, "dataset": dataset}, done, root / "prepared" / dataset, density)
     write_json(folder / "cost.json", {label: read_json(run / "cost.json") for label, run in done.items()})
 
 
@@ -39,7 +39,7 @@ class Baseline:
     """One baseline with one seed."""
 
     def __init__(self, root: Path, dataset: str, params: Params, name: str, seed: int) -> None:
-        self.data, self.root, self.dataset = root / "data" / dataset, root, dataset
+        self.data, self.root, self.dataset = root / "prepared" / dataset, root, dataset
         self.features = root / "features" / dataset
         self.params, self.name, self.seed = params, name, seed
         self.label = f"{name}/seed={seed}"

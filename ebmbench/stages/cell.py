@@ -33,8 +33,8 @@ class Cell:
 
     @property
     def data(self) -> Path:
-        """`data/<dataset>`."""
-        return self.root / "data" / self.dataset
+        """`prepared/<dataset>`."""
+        return self.root / "prepared" / self.dataset
 
     @property
     def features(self) -> Path:

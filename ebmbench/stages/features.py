@@ -24,7 +24,7 @@ from ebmbench.stages.shell import run_stage
 
 def make_features(root: Path, dataset: str) -> None:
     """Train the classifier, or find an equal one again, and put it in its place."""
-    data, settings = root / "data" / dataset, load_params(root).on(dataset).features
+    data, settings = root / "prepared" / dataset, load_params(root).on(dataset).features
     facts = load_facts(data)
     if reason := skip(facts):
         target = root / "features" / dataset

@@ -20,13 +20,13 @@ from ebmbench.stages.shell import run_stage
 
 
 def prepare(root: Path, dataset: str) -> None:
-    """Write `data/<dataset>/`.
+    """Write `prepared/<dataset>/`.
 
     Train.npy, test.npy, their labels if there are any, facts.json, and source.json (the entry, and a hash of its code).
     """
     entry = load_params(root).datasets[dataset]
     source = open_source(dataset, entry, root)
-    folder = root / "data" / dataset
+    folder = root / "prepared" / dataset
     digest = hashlib.sha256()
     for file, rows in _arrays(source).items():
         if rows is None:

@@ -116,7 +116,7 @@ class Bench:
 
 
 def open_data(dataset: str, entry: Dataset, root: Path) -> Data:
-    """The data of an entry, drawn anew: `data/` may hold those of another suite, and belongs to DVC."""
+    """The data of an entry, drawn anew: `prepared/` may hold those of another suite, and belongs to DVC."""
     source = open_source(dataset, entry, root)
     whole = hashlib.sha256(b"".join(rows.numpy().tobytes() for rows in (source.train, source.test))).hexdigest()
     facts = source_facts(dataset, source, whole)

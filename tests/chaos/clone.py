@@ -25,7 +25,7 @@ sampling: {chains: 2_000, sampler: {steps: 200}}
 metrics: {cells: 256, block: 500}
 methods: {dsm: {sigma: 0.1}}
 """
-MADE = ("data", "features", "runs", "work", "reports", "dvc.lock", ".dvc/cache", ".dvc/tmp")
+MADE = ("prepared", "features", "runs", "work", "reports", "dvc.lock", ".dvc/cache", ".dvc/tmp")
 
 
 def start_flow(clone: Clone, log: Path, own_server: bool) -> "subprocess.Popen[bytes]":

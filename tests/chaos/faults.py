@@ -103,7 +103,7 @@ def model_damaged(project: Project, dice: random.Random) -> str | None:
 def lock_damaged(project: Project, dice: random.Random) -> str | None:
     """dvc.lock with the marks of a merge, cut short, of bytes, or gone."""
     whole = (
-        "schema: '2.0'\nstages:\n  prepare@mine:\n    cmd: python\n    outs:\n    - path: data/mine\n      md5: a.dir\n"
+        "schema: '2.0'\nstages:\n  prepare@mine:\n    cmd: python\n    outs:\n    - path: prepared/mine\n      md5: a.dir\n"
     )
     marks = f"<<<<<<< HEAD\n{whole}=======\n{whole}>>>>>>> other\n"
     body = dice.choice([marks.encode(), whole[: dice.randrange(20, 90)].encode(), b"\xff\xfe\0", b"[1, 2]", None])
@@ -118,15 +118,15 @@ def no_space(project: Project, dice: random.Random) -> str | None:
 
 
 def full_disk(project: Project, dice: random.Random) -> str | None:
-    """data/ on a disk of its own that is full."""
-    with _mounted(project.root / "data", "size=64k"):
-        (project.root / "data" / "filler").write_bytes(b"\0" * (60 << 10))
+    """prepared/ on a disk of its own that is full."""
+    with _mounted(project.root / "prepared", "size=64k"):
+        (project.root / "prepared" / "filler").write_bytes(b"\0" * (60 << 10))
         return project.ebmbench("prepare", "mine").complaint(1)
 
 
 def read_only(project: Project, dice: random.Random) -> str | None:
-    """data/ or work/ on a disk that is read-only."""
-    with _mounted(project.root / dice.choice(["data", "work"]), "ro"):
+    """prepared/ or work/ on a disk that is read-only."""
+    with _mounted(project.root / dice.choice(["prepared", "work"]), "ro"):
         return project.ebmbench("prepare", "mine").complaint(1)
 
 
@@ -135,7 +135,7 @@ def clock_jumps(project: Project, dice: random.Random) -> str | None:
     (project.home / "jumps").mkdir(parents=True, exist_ok=True)
     (project.home / "jumps" / "sitecustomize.py").write_text(JUMPS, encoding="utf-8")
     then = dice.choice([0, 4e9])
-    for file in (project.root / "data").rglob("*"):
+    for file in (project.root / "prepared").rglob("*"):
         os.utime(file, (then, then))
     path = f"{project.home / 'jumps'}{os.pathsep}{project.root}"
     return project.ebmbench("train", "mine", "dsm", "--fresh", PYTHONPATH=path).complaint(0)

@@ -45,7 +45,7 @@ def prepare(project: Path, name: str, entry: str) -> int:
 
 
 def source_of(project: Path, name: str) -> dict[str, object]:
-    return json.loads((project / "data" / name / "source.json").read_text(encoding="utf-8"))
+    return json.loads((project / "prepared" / name / "source.json").read_text(encoding="utf-8"))
 
 
 def test_small_files_of_ones_own_go_through_and_say_that_they_are_unverified(
@@ -57,7 +57,7 @@ def test_small_files_of_ones_own_go_through_and_say_that_they_are_unverified(
     warning = capsys.readouterr().err
     assert warning.count("\n") == 1
     assert UNVERIFIED in warning
-    folder = project / "data" / "mnist"
+    folder = project / "prepared" / "mnist"
     facts = load_facts(folder)
     assert facts.is_image
     assert (facts.shape, facts.train, facts.test, facts.levels) == ([1, 28, 28], 40, 10, 256)
@@ -75,7 +75,7 @@ def test_the_same_files_are_refused_without_the_variable(project: Path, capsys: 
     printed = capsys.readouterr().err
     assert printed.count("\n") == 1
     assert "found MD5" in printed
-    assert not (project / "data").exists()
+    assert not (project / "prepared").exists()
 
 
 def test_colour_images_and_images_without_labels(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,15 +85,15 @@ def test_colour_images_and_images_without_labels(project: Path, monkeypatch: pyt
     write_celeba(project / "files" / "celeba")
     assert prepare(project, "cifar10", "{source: cifar10.py}") == 0
     assert prepare(project, "celeba", "{source: celeba.py, function: images_64}") == 0
-    assert load_facts(project / "data" / "cifar10").classes[3] == "cat"
-    facts = load_facts(project / "data" / "celeba")
+    assert load_facts(project / "prepared" / "cifar10").classes[3] == "cat"
+    facts = load_facts(project / "prepared" / "celeba")
     assert (facts.shape, facts.classes) == ([3, 64, 64], [])
-    assert not (project / "data" / "celeba" / "train_labels.npy").exists()
+    assert not (project / "prepared" / "celeba" / "train_labels.npy").exists()
 
 
 def test_digits_are_prepared_from_nothing_and_verified(project: Path) -> None:
     assert prepare(project, "digits", "{source: digits.py}") == 0
-    facts = load_facts(project / "data" / "digits")
+    facts = load_facts(project / "prepared" / "digits")
     assert (facts.train, facts.test, facts.levels, len(facts.classes)) == (1297, 500, 17, 10)
     assert np.array(facts.covariance).shape == (64, 64)
     assert "unverified" not in facts.licence
@@ -104,7 +104,7 @@ def test_digits_are_prepared_from_nothing_and_verified(project: Path) -> None:
 def test_an_array_of_bytes_is_taken_as_images(project: Path, shape: tuple[int, ...]) -> None:
     np.save(project / "mine.npy", grey(50, 0, *shape))
     assert prepare(project, "mine", "{source: mine.npy, train: 30}") == 0
-    facts = load_facts(project / "data" / "mine")
+    facts = load_facts(project / "prepared" / "mine")
     assert (facts.shape, facts.train, facts.test) == ([shape[0] if len(shape) == 3 else 1, 8, 8], 30, 10)
     assert facts.levels == 256
     assert facts.classes == []
@@ -114,7 +114,7 @@ def test_labels_of_ones_own_stay_with_their_images(project: Path) -> None:
     labels = np.array([3, 7] * 25)
     np.savez(project / "mine.npz", y=labels, x=np.broadcast_to(labels.astype(np.uint8)[:, None, None], (50, 6, 6)))
     assert prepare(project, "mine", "{source: mine.npz}") == 0
-    folder = project / "data" / "mine"
+    folder = project / "prepared" / "mine"
     assert load_facts(folder).classes == ["3", "7"]
     for split in ("train", "test"):
         values = np.load(folder / f"{split}.npy")[:, 0, 0, 0]
@@ -127,7 +127,7 @@ def test_labels_that_a_source_no_longer_has_are_removed(project: Path) -> None:
     assert prepare(project, "mine", "{source: mine.npz}") == 0
     np.savez(project / "mine.npz", x=x)
     assert prepare(project, "mine", "{source: mine.npz}") == 0
-    assert not list((project / "data" / "mine").glob("*labels*"))
+    assert not list((project / "prepared" / "mine").glob("*labels*"))
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_data_that_are_no_images_stay_as_they_were(project: Path) -> None:
     rows = np.random.default_rng(0).normal(size=(100, 2)).astype(np.float32)
     np.save(project / "plain.npy", rows)
     assert prepare(project, "plain", "{source: plain.npy, train: 60}") == 0
-    folder = project / "data" / "plain"
+    folder = project / "prepared" / "plain"
     assert load_facts(folder).levels is None
     train, test = np.load(folder / "train.npy"), np.load(folder / "test.npy")
     assert (train.shape, test.shape, train.dtype) == ((60, 2), (20, 2), np.float32)

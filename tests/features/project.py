@@ -47,7 +47,7 @@ def digits() -> Path:
 
 def evaluation(samples: torch.Tensor | None, **settings: Any) -> Evaluation:
     """Samples judged as digits."""
-    data = digits() / "data" / "digits"
+    data = digits() / "prepared" / "digits"
     train, test = read_split(data, "train"), read_split(data, "test")
     subject = Subject(None, samples, sampler="hand", kind="exact")
     return Evaluation(subject, test, None, load_facts(data), Settings(**settings), train, digits() / "features/digits")

@@ -46,7 +46,7 @@ STEPS = (0, 1, 2, 5, 10, 20, 50, 100)
 
 def write_images(root: Path, shape: tuple[int, int, int] = (1, 8, 8), dataset: str = DATASET) -> Path:
     """The suite `pictures`; other shapes are for looking at."""
-    write_json(root / "data" / dataset / "facts.json", {"name": dataset, "levels": 17, "shape": list(shape)})
+    write_json(root / "prepared" / dataset / "facts.json", {"name": dataset, "levels": 17, "shape": list(shape)})
     cells = root / "runs" / "pictures" / dataset
     _write_cell(cells / "_baselines", dataset, list(BASELINES), shape)
     for method in dict.fromkeys(name.split(" ")[0] for name in LEVELS):

@@ -52,7 +52,7 @@ WIGGLE: dict[str, tuple[float, float, float]] = {
 def write_suite(root: Path) -> Path:
     runs = root / "runs" / "tiny"
     for dataset in ("eight_gaussians", "two_moons"):
-        write_json(root / "data" / dataset / "facts.json", {"name": dataset})
+        write_json(root / "prepared" / dataset / "facts.json", {"name": dataset})
         write_cell(runs / dataset / "_baselines", dataset, "", ["oracle", "gaussian"])
         write_cell(runs / dataset / "mle", dataset, "mle", ["mle"])
         write_cell(runs / dataset / "ncsn", dataset, "ncsn", ["ncsn"])

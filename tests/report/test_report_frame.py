@@ -52,7 +52,7 @@ def test_a_cell_without_train_gives_no_old_numbers(root: Path, params: Params) -
 
 @pytest.mark.parametrize(
     ("gone", "stage"),
-    [("runs/tiny/two_moons/mle/sample", "sample@two_moons-mle"), ("data/two_moons", "prepare@two_moons")],
+    [("runs/tiny/two_moons/mle/sample", "sample@two_moons-mle"), ("prepared/two_moons", "prepare@two_moons")],
 )
 def test_a_cell_whose_upstream_failed_gives_no_old_numbers(root: Path, params: Params, gone: str, stage: str) -> None:
     shutil.rmtree(root / gone)
@@ -67,7 +67,7 @@ def test_a_cell_that_was_never_tried_tells_why_there_are_no_data(root: Path, par
     note.write_text(json.dumps({"stage": "prepare@two_moons", "reason": "no files"}), encoding="utf-8")
     shutil.rmtree(root / "runs/tiny/two_moons" / method)
     assert "no files" not in state(root, params, "two_moons", method)[1]  # an old note: the data are there
-    shutil.rmtree(root / "data/two_moons")
+    shutil.rmtree(root / "prepared/two_moons")
     assert state(root, params, "two_moons", method) == ({"failed"}, "`prepare@two_moons`: no files")
 
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return project(tmp_path_factory.mktemp("digits"), "digits", {}, train=1297, test=500) / "data" / "digits"
+    return project(tmp_path_factory.mktemp("digits"), "digits", {}, train=1297, test=500) / "prepared" / "digits"
 
 
 def trained(data: Path, folder: Path, seed: int, **training: Any) -> dict[str, Any]:

@@ -177,8 +177,8 @@ def test_the_data_are_those_that_the_stage_prepares(project: Path) -> None:
     (project / "params.yaml").write_bytes((project / "suites" / "defaults.yaml").read_bytes())
     prepare(project, "two_moons")
     data = judging.open_data("two_moons", load_plan(project).defaults.datasets["two_moons"], project)
-    assert data.facts == load_facts(project / "data" / "two_moons")
-    assert data.source == read_json(project / "data" / "two_moons" / "source.json")
+    assert data.facts == load_facts(project / "prepared" / "two_moons")
+    assert data.source == read_json(project / "prepared" / "two_moons" / "source.json")
 
 
 @pytest.mark.parametrize(

@@ -76,4 +76,4 @@ def test_a_damaged_file_is_named_in_one_line(bare: Clone, tmp_path: Path) -> Non
     printed = bare.run("ebmbench", "prepare", "mnist", code=2, **NOTHING | {ROOT: str(tmp_path)})
     (line,) = printed.splitlines()
     assert line.startswith(f"error: {file}: damaged")
-    assert not (bare.root / "data/mnist").exists()
+    assert not (bare.root / "prepared/mnist").exists()

@@ -72,12 +72,12 @@ def root(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.mark.parametrize("dataset", DATASETS)
 def test_unverified_files_of_the_original_formats_are_read_and_called_so(root: Path, dataset: str) -> None:
-    facts = load_facts(root / "data" / dataset)
+    facts = load_facts(root / "prepared" / dataset)
     sizes = {"cifar10": (100, 20, 10), "celeba": (20, 20, 0)}
     assert (facts.shape, facts.levels) == ([3, 32, 32], 256)
     assert (facts.train, facts.test, len(facts.classes)) == sizes[dataset]
     assert "unverified" in facts.licence
-    assert read_json(root / "data" / dataset / "source.json")["unverified"] is True
+    assert read_json(root / "prepared" / dataset / "source.json")["unverified"] is True
 
 
 @pytest.mark.parametrize(("dataset", "variant", "inputs"), [("cifar10", "B", 256), ("celeba", "C", 512)])

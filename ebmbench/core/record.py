@@ -1,0 +1,81 @@
+"""The record of a stage: which parameters, files and library versions made its outputs.
+
+Every stage but `report` writes one, as an output of its own. DVC hashes parameters and dependencies only after a stage
+has ended, so `dvc.lock` may tell of an edit that the stage never saw; the record tells what it did see. The flow
+compares the two, and the report compares records with the files and parameters of now.
+"""
+
+import hashlib
+import json
+import platform
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from ebmbench.core.files import write_json
+from ebmbench.core.sections import CLAIMS_FOLDER
+
+Record = dict[str, Any]
+"""`stage`; `params`, values by dotted key; `inputs`, hashes by path; `versions`, by library."""
+
+LIBRARIES = ("torch", "numpy", "scipy", "torchvision", "torch-fidelity", "scikit-learn")  # those that make numbers
+PREPARED = "prepared"
+IGNORED = ("__pycache__", ".git", ".dvc", ".venv", "work")  # by `.dvcignore` and by DVC itself
+
+
+def record_path(stage: str, suite: str) -> str:
+    """Where a stage's record is, from the project's root."""
+    kind, _, item = stage.partition("@")
+    if kind in ("prepare", "features"):
+        return f"{PREPARED if kind == 'prepare' else kind}/{item}.record.json"
+    if kind == "claim":
+        return f"runs/{suite}/{CLAIMS_FOLDER}/{item}/record.json"
+    if kind == "baselines":
+        return f"runs/{suite}/{item}/_baselines/record.json"
+    dataset, _, method = item.partition("-")
+    return f"runs/{suite}/{dataset}/{method}/record/{kind}.json"
+
+
+def write_record(path: Path, stage: str, params: dict[str, Any], inputs: dict[str, str | None]) -> None:
+    """Write what a stage has read."""
+    write_json(path, {"stage": stage, "params": params, "inputs": inputs, "versions": versions()})
+
+
+def read_record(path: Path) -> Record | None:
+    """A record, or None if there is none that can be read."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        whole = all(isinstance(record[key], dict) for key in ("params", "inputs", "versions"))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return record if whole else None
+
+
+def versions() -> dict[str, str]:
+    """Python and the libraries whose versions change numbers; those that are not installed are left out."""
+    found = {"Python": platform.python_version()}
+    for name in LIBRARIES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def hash_of(path: Path) -> str | None:
+    """The MD5 of a file or folder as `dvc.lock` has it; None if there is nothing."""
+    if path.is_file():
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "md5").hexdigest()
+    if not path.is_dir():
+        return None
+    names = sorted(tuple(file.relative_to(path).parts) for file in path.rglob("*") if _counts(file, path))
+    entries = [{"md5": hash_of(path.joinpath(*parts)), "relpath": "/".join(parts)} for parts in names]
+    return hashlib.md5(json.dumps(entries, sort_keys=True).encode()).hexdigest() + ".dir"
+
+
+def _counts(file: Path, folder: Path) -> bool:
+    """Whether DVC hashes it: `.dvcignore` leaves out compiled code and files that are being written."""
+    unfinished = file.name.startswith(".") and file.name.endswith(".part")
+    ignored = file.suffix == ".pyc" or not set(IGNORED).isdisjoint(file.relative_to(folder).parts)
+    return file.is_file() and not unfinished and not ignored
