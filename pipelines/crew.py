@@ -23,8 +23,8 @@ class Crew(Protocol):
     def room(self) -> Room:
         """How much may run at once, now."""
 
-    def run(self, stage: str, stop: Event) -> Outcome:
-        """Bring one stage up to date, or give up when `stop` is set."""
+    def run(self, stage: str, stop: Event, force: bool = False) -> Outcome:
+        """Bring one stage up to date, or give up when `stop` is set; with `force` run it whatever DVC says."""
 
 
 @contextmanager

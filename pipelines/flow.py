@@ -31,6 +31,7 @@ from pipelines.pulse import looking_in
 from pipelines.ready import RunStage, drain
 from pipelines.stopping import BY_SIGTERM, IN_PREFECT, named
 from pipelines.ticker import every
+from pipelines.workspace import REPORT
 
 
 @flow(name="benchmark", persist_result=False)
@@ -75,7 +76,12 @@ def _carry_out(root: Path, artifacts: Artifacts, hands: Crew, keep_going: bool) 
                 settled[stage.name] = outcome
             artifacts.see(stage, outcome)
 
-        run_stage = _as_task(hands)
+        def forced(name: str) -> bool:
+            """After a failure nothing that the report depends on may have changed, and it is to show the failure."""
+            return name in distrusted or (name == REPORT and not all(outcome.good for outcome in settled.values()))
+
+        distrusted = {stage.name for stage in plan.todo if stage.force}
+        run_stage = _as_task(hands, forced)
         stopped = _stopped(lambda: drain(plan, hands.room, run_stage, keep_going, on_event, stop), stop)
     return conclude(root, plan, settled, time.monotonic() - start, stopped)
 
@@ -91,13 +97,13 @@ def _stopped(work: Callable[[], object], stop: Event) -> str | None:
     return IN_PREFECT if stop.is_set() else None
 
 
-def _as_task(hands: Crew) -> RunStage:
+def _as_task(hands: Crew, forced: Callable[[str], bool]) -> RunStage:
     def run_stage(name: str, stop: Event) -> Outcome:
         outcomes: list[Outcome] = []
 
         @task(name=name.partition("@")[0], task_run_name=name, cache_policy=NO_CACHE, persist_result=False)
         def run() -> State[Any]:
-            outcomes.append(_run(hands, name, stop))
+            outcomes.append(_run(hands, name, stop, forced(name)))
             return _stage_state(outcomes[0])
 
         run(return_state=True)
@@ -106,10 +112,10 @@ def _as_task(hands: Crew) -> RunStage:
     return run_stage
 
 
-def _run(hands: Crew, name: str, stop: Event) -> Outcome:
+def _run(hands: Crew, name: str, stop: Event, force: bool) -> Outcome:
     """Whatever goes wrong around a stage is its failure, with the reason."""
     try:
-        return hands.run(name, stop)
+        return hands.run(name, stop, force)
     except Exception as error:
         return Outcome(FAILED, cause=in_words(error))
 

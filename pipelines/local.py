@@ -28,7 +28,7 @@ class Local:
         """What this machine has does not change."""
         return Room(self.jobs, self.devices.count)
 
-    def run(self, stage: str, stop: Event) -> Outcome:
+    def run(self, stage: str, stop: Event, force: bool = False) -> Outcome:
         """Bring one stage up to date."""
         with self.devices.lent(self.gpus.get(stage, 0)) as variables:
-            return reproduce(self.root, stage, stop, variables=variables)
+            return reproduce(self.root, stage, stop, variables=variables, force=force)

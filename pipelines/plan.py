@@ -6,16 +6,19 @@ A stage that only follows a changed one may turn out unchanged: DVC then skips i
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import Any
 
 from ebmbench.core.errors import UserError
 from pipelines.cells import narrow, require_words
 from pipelines.dvc_cli import ask
+from pipelines.lockfile import untrue, why_distrusted
 from pipelines.reasons import explain
 from pipelines.room import gpus_by_stage
+from pipelines.workspace import read_mapping
 
 _NODE = re.compile(r'^"(?P<stage>[^"]+)";$')
 _EDGE = re.compile(r'^"(?P<upstream>[^"]+)" -> "(?P<stage>[^"]+)";$')
@@ -23,12 +26,16 @@ _EDGE = re.compile(r'^"(?P<upstream>[^"]+)" -> "(?P<stage>[^"]+)";$')
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage of `dvc.yaml`; `why` is None when it is up to date, `gpus` is what its cell asks for."""
+    """One stage of `dvc.yaml`; `why` is None when it is up to date, `gpus` is what its cell asks for.
+
+    `force` is for a stage that DVC takes for up to date and that is to run all the same.
+    """
 
     name: str
     upstreams: tuple[str, ...]
     why: str | None = None
     gpus: int = 0
+    force: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,9 +63,17 @@ def read_plan(root: Path, only: Sequence[str] = ()) -> Plan:
     if only:
         upstreams = narrow(root, upstreams, only)
     status = json.loads(ask(root, "status", "--json"))
-    plan, gpus = make_plan(upstreams, explain(root, status)), gpus_by_stage(root)
-    stages = tuple(replace(stage, gpus=gpus.get(stage.name, 0)) for stage in plan.stages)
-    return Plan(stages, tuple(only))
+    locked = read_mapping(root / "dvc.lock").get("stages", {})
+    changed, distrusted = explain(root, status, locked), _distrusted(root, locked, status)
+    plan, gpus = make_plan(upstreams, distrusted | changed), gpus_by_stage(root)
+    stages = (replace(stage, gpus=gpus.get(stage.name, 0), force=stage.name in distrusted) for stage in plan.stages)
+    return Plan(tuple(stages), tuple(only))
+
+
+def _distrusted(root: Path, locked: dict[str, Any], status: Container[str]) -> dict[str, str]:
+    """Stages that DVC takes for up to date although they have used other inputs than it names."""
+    found = {name: untrue(root, entry) for name, entry in locked.items() if name not in status}
+    return {name: why_distrusted(names) for name, names in found.items() if names}
 
 
 def parse_dot(text: str) -> dict[str, list[str]]:

@@ -15,9 +15,8 @@ _SHOWN = 3
 _WORDS = {"modified": "changed", "deleted": "missing", "new": "is new", "not in cache": "not in the cache"}
 
 
-def explain(root: Path, status: dict[str, list[Any]]) -> dict[str, str]:
-    """The line for every stage that `dvc status` lists."""
-    locked = read_mapping(root / "dvc.lock").get("stages", {})
+def explain(root: Path, status: dict[str, list[Any]], locked: dict[str, Any]) -> dict[str, str]:
+    """The line for every stage that `dvc status` lists; `locked` are the stages of `dvc.lock`."""
     return {stage: _line(root, changes, locked.get(stage)) for stage, changes in status.items()}
 
 

@@ -15,9 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 
+from ebmbench.core import failures
 from ebmbench.core.pulse import VARIABLE
 from pipelines import guard
 from pipelines.dvc_cli import DVC, PAUSE_SECONDS, environment, is_lock_error
+from pipelines.lockfile import forget, read_entry, untrue, why_distrusted
 from pipelines.outcome import FAILED, RAN, RESTORED, SKIPPED, STOPPED, Outcome
 from pipelines.pulse import pulse_of
 from pipelines.workspace import LOGS
@@ -25,6 +27,7 @@ from pipelines.workspace import LOGS
 Process = subprocess.Popen[bytes]
 RETRY_SECONDS = 120.0
 _POLL_SECONDS = 0.1
+_TRIES = 5  # of a stage whose inputs are edited each time in the moment in which it ends
 
 
 @contextmanager
@@ -78,19 +81,40 @@ def reproduce(
     stop: Event,
     options: Sequence[str] = ("--single-item",),
     variables: Mapping[str, str] = {},
+    force: bool = False,
 ) -> Outcome:
-    """Let DVC bring one stage up to date; unless the options say otherwise, its upstreams are taken as they are."""
+    """Let DVC bring one stage up to date; unless the options say otherwise, its upstreams are taken as they are.
+
+    Where DVC then names other inputs than the stage has used, it is made again with those that are there now.
+    """
     log = log_of(stage)
     (root / log).parent.mkdir(parents=True, exist_ok=True)
     (root / log).unlink(missing_ok=True)
+    failures.clear(root, stage)  # a stage that cannot even start must not be explained by what an earlier try said
     start = time.monotonic()
-    command = [*DVC, "--wait-for-lock", "repro", *options, stage]
     with pulse_of(root, stage) as pulse:
-        kind = attempts(command, root / log, root, stop, {**variables, VARIABLE: str(pulse)})
+        kind = _made(root, stage, stop, [*options], {**variables, VARIABLE: str(pulse)}, force)
     if kind == RAN:
         kind = what_happened(stage, (root / log).read_text(encoding="utf-8", errors="replace"))
     cause = complaint((root / log).read_text(encoding="utf-8", errors="replace")) if kind == FAILED else None
     return Outcome(kind, seconds=round(time.monotonic() - start, 3), log=log.as_posix(), cause=cause)
+
+
+def _made(root: Path, stage: str, stop: Event, options: list[str], variables: Mapping[str, str], force: bool) -> str:
+    """How it ended; a stage whose inputs are edited just when it ends, again and again, fails at last."""
+    log = root / log_of(stage)
+    for _ in range(_TRIES):
+        if force:
+            forget(root, read_entry(root / "dvc.lock", stage))
+        words = [*options, *(["--force"] if force else []), stage]
+        kind = attempts([*DVC, "--wait-for-lock", "repro", *words], log, root, stop, variables)
+        names = untrue(root, read_entry(root / "dvc.lock", stage)) if kind == RAN else []
+        if not names:
+            return kind
+        force = True
+        with log.open("a", encoding="utf-8") as file:
+            file.write(f"error: {why_distrusted(names)}; it is made again\n")
+    return FAILED
 
 
 def attempts(command: list[str], log: Path, root: Path, stop: Event, variables: Mapping[str, str]) -> str:

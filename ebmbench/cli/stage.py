@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ebmbench.cli.command import add_command, project
+from ebmbench.core.code import freeze
 
 TEXTS = {
     "prepare": "Draw or read a dataset and write prepared/<dataset>/",
@@ -30,7 +31,7 @@ def add(commands: Any) -> None:
 
 def _act(name: str) -> Callable[[argparse.Namespace], int]:
     def act(arguments: argparse.Namespace) -> int:
-        project()
+        freeze(project())
         words = [arguments.dataset, *([arguments.method] if hasattr(arguments, "method") else [])]
         words += ["--fresh"] if getattr(arguments, "fresh", False) else []
         code: int = importlib.import_module(f"ebmbench.stages.{name}").main(words)

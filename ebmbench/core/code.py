@@ -1,74 +1,230 @@
-"""Which code a run uses, and a hash of it.
+"""Which code a result depends on, and a hash of it: of the very text that was run.
 
-The files are found by following `import` statements inside the package, from the modules that a run starts with.
-The hash is of their syntax trees without docstrings: a new comment changes no result, so it changes no digest.
+The files are found by following `import` statements, from the modules that a run starts with, through the package and
+through whatever else of the project they import. The hash is of their syntax trees without docstrings: a new comment
+changes no result, so it changes no digest. Versions of the libraries that make numbers are part of it.
+
+A file may be edited while a stage runs. So a stage calls `freeze()` before it imports anything else: from then on every
+file of the project is read once in the process, whoever asks first, and is imported, hashed and compared as that text.
+
+This module is loaded before that, so it imports nothing of the package.
 """
 
 import ast
+import contextlib
 import hashlib
-from collections.abc import Iterable
+import importlib.util
+import marshal
+import os
+import platform
+import sys
+from collections.abc import Iterable, Sequence
 from functools import cache
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
 
-from ebmbench.core.registry import PACKAGE
+PACKAGE = Path(__file__).parents[1]
+LIBRARIES = ("torch", "numpy", "scipy", "torchvision", "torch-fidelity", "scikit-learn")  # those that make numbers
+_TEXTS: dict[Path, bytes] = {}  # as they were read first
+_EARLIER: set[Path] = set()  # of modules that were imported before `freeze`
+_FROZEN: list[Path] = []  # the project's root, once files are to be read only once
 
 
-def imported_files(modules: Iterable[str]) -> list[Path]:
-    """Every file of the package that importing `modules` executes, in alphabetical order."""
+def freeze(root: Path) -> None:
+    """From now on every file of the project has one text in this process, for `import` too."""
+    if not _FROZEN:
+        _FROZEN.append(root.resolve())
+        for module in list(sys.modules.values()):
+            file = getattr(module, "__file__", None)
+            if file and file.endswith(".py") and in_project(Path(file)):
+                text_of(Path(file))
+        _EARLIER.update(_TEXTS)
+        sys.meta_path.insert(0, _Finder)
+
+
+def text_of(file: Path) -> bytes:
+    """The bytes of a file; in a frozen process, those that it had when it was first asked for."""
+    if not _FROZEN:
+        return file.read_bytes()
+    file = file.resolve()
+    if file not in _TEXTS:
+        _TEXTS[file] = file.read_bytes()
+    return _TEXTS[file]
+
+
+def texts() -> dict[Path, bytes]:
+    """All files that this frozen process has read, with what it read."""
+    return dict(_TEXTS)
+
+
+def loaded_code() -> list[Path]:
+    """The project's modules that were imported since `freeze`."""
+    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    found = {Path(file).resolve() for file in files if file and file.endswith(".py")}
+    return sorted(file for file in found & _TEXTS.keys() - _EARLIER if in_project(file))
+
+
+def in_project(file: Path) -> bool:
+    """Whether a file is the project's own: of the package or below the root, and nothing that was installed."""
+    file = file.resolve()
+    inside = any(file.is_relative_to(place) for place in (PACKAGE.parent, *_FROZEN))
+    return inside and not {"site-packages", ".venv"} & set(file.parts)
+
+
+class Loader(SourceFileLoader):
+    """Imports a module from the text that everybody else in this process sees.
+
+    Python takes compiled code as current if the file's time and length are the same; here its text must be.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Compiled anew, or found in `__pycache__` under the hash of this very text."""
+        path = self.get_filename(fullname)
+        text = text_of(Path(path))
+        checked = (0b11).to_bytes(4, "little")  # by the text's hash, PEP 552
+        header = importlib.util.MAGIC_NUMBER + checked + importlib.util.source_hash(text)
+        cached = Path(importlib.util.cache_from_source(path))
+        with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
+            stored = cached.read_bytes()
+            if stored[:16] == header:
+                code: CodeType = marshal.loads(stored[16:])
+                return code
+        code = self.source_to_code(text, path)
+        _keep(cached, header + marshal.dumps(code))
+        return code
+
+
+def _keep(cached: Path, body: bytes) -> None:
+    if sys.dont_write_bytecode:
+        return
+    part = cached.with_name(f".{cached.name}.{os.getpid()}.part")
+    with contextlib.suppress(OSError):  # a read-only folder: compiled again next time
+        cached.parent.mkdir(exist_ok=True)
+        part.write_bytes(body)
+        part.replace(cached)
+
+
+class _Finder:
+    """Finds modules as Python does, and gives the project's own to `Loader`."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and type(spec.loader) is SourceFileLoader and in_project(Path(spec.loader.path)):
+            spec.loader = Loader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+def load_file(name: str, file: Path) -> ModuleType:
+    """Import a Python file that is in no package, with the folder it lies in to import from."""
+    spec = importlib.util.spec_from_file_location(name, file, loader=Loader(name, str(file)))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # as an import would: dataclasses look their module up there
+    if str(file.parent) not in sys.path and not file.is_relative_to(PACKAGE):
+        sys.path.append(str(file.parent))
+    spec.loader.exec_module(module)
+    return module
+
+
+def imported_files(modules: Iterable[str], importer: Path | None = None) -> list[Path]:
+    """Every file of the project that importing `modules` (into `importer`) executes, in alphabetical order."""
     seen: set[Path] = set()
-    waiting = [file for module in modules for file in _files_of(module)]
+    waiting = [file for module in modules for file in _files_of(module, importer)]
     while waiting:
         file = waiting.pop()
         if file not in seen:
             seen.add(file)
-            waiting += [found for name in _imports(file) for found in _files_of(name)]
+            waiting += [found for name in imports_of(file) for found in _files_of(name, file)]
     return sorted(seen)
 
 
 def code_hash(modules: Iterable[str]) -> str:
-    """SHA-256 of the code that importing `modules` executes."""
+    """SHA-256 of the code that importing `modules` executes, and of the libraries' versions."""
     return _code_hash(tuple(modules))
 
 
 @cache  # a thousand runs of a cell ask for the same few
 def _code_hash(modules: tuple[str, ...]) -> str:
-    whole = hashlib.sha256()
+    whole = hashlib.sha256(repr(versions()).encode())
     for file in imported_files(modules):
-        whole.update(f"{file.relative_to(PACKAGE).as_posix()}\n{tree_hash(file)}\n".encode())
+        whole.update(f"{shown(file)}\n{tree_hash(file)}\n".encode())
     return whole.hexdigest()
 
 
-def source_hash(path: Path) -> str:
-    """SHA-256 of a file anywhere, together with the package's code that it imports: what a dataset's source says."""
-    imports = _imports(path) if path.suffix == ".py" else ()
-    return hashlib.sha256(path.read_bytes() + code_hash(imports).encode()).hexdigest()
-
-
-def _files_of(module: str) -> list[Path]:
-    """`ebmbench.core.code` -> the file and the `__init__` files above it; nothing for a name that is no module."""
-    parts = module.split(".")
-    if parts[0] != PACKAGE.name:
-        return []
-    places = [PACKAGE.joinpath(*parts[1:i]) for i in range(1, len(parts) + 1)]
-    files = [place / "__init__.py" for place in places] + [places[-1].with_suffix(".py")]
-    return [file for file in files if file.is_file()]
+def shown(file: Path) -> str:
+    """A file's path from the project's root, the same wherever the project lies."""
+    file = file.resolve()
+    for root in (*_FROZEN, PACKAGE.parent):
+        if file.is_relative_to(root):
+            return file.relative_to(root).as_posix()
+    return file.name
 
 
 @cache
-def _imports(file: Path) -> tuple[str, ...]:
+def versions() -> dict[str, str]:
+    """Python and the libraries whose versions change numbers; those that are not installed are left out."""
+    from importlib import metadata  # slow, and help needs it not
+
+    found = {"Python": platform.python_version()}
+    for name in LIBRARIES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
+
+
+def _files_of(module: str, importer: Path | None) -> list[Path]:
+    """`ebmbench.core.code` -> the file and the `__init__` files above it; nothing for a name that is no module here.
+
+    Any other name is looked for beside whoever imports it and in the project's root, as Python does.
+    """
+    parts = module.split(".")
+    if parts[0] == PACKAGE.name:
+        places, parts = [PACKAGE.parent], [PACKAGE.name, *parts[1:]]
+    elif importer is None or parts[0] in sys.stdlib_module_names:
+        return []
+    else:
+        places = [importer.parent, *(_FROZEN or [PACKAGE.parent])]
+    for place in places:
+        steps = [place.joinpath(*parts[:i]) for i in range(1, len(parts) + 1)]
+        files = [step / "__init__.py" for step in steps] + [steps[-1].with_suffix(".py")]
+        if found := [file for file in files if file.is_file()]:
+            return found
+    return []
+
+
+@cache
+def imports_of(file: Path) -> tuple[str, ...]:
+    """The names that a file's `import` statements have."""
     found: list[str] = []
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(file)):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            if node.level:  # from . import x
+                folders = file.resolve().relative_to(PACKAGE.parent).parts if file.is_relative_to(PACKAGE) else ()
+                above = folders[: len(folders) - node.level]
+                module = ".".join([*above, *filter(None, [module])])
+            found += [name for name in [module, *(f"{module}.{alias.name}".strip(".") for alias in node.names)] if name]
     return tuple(found)
+
+
+def parsed(file: Path) -> ast.Module:
+    """The syntax tree of a file; one that is no Python is a ValueError that names it."""
+    try:
+        return ast.parse(text_of(file), filename=str(file))
+    except (SyntaxError, ValueError) as error:
+        raise ValueError(f"{shown(file)}: not Python: {' '.join(str(error).split())}") from error
 
 
 @cache
 def tree_hash(file: Path, without: tuple[str, ...] = ()) -> str:
     """SHA-256 of a file's code, without docstrings and, if asked for, without some names of its top level."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
+    tree: Any = parsed(file)
     tree.body = [node for node in tree.body if not _defines(node, without)]
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:

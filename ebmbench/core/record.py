@@ -7,18 +7,16 @@ compares the two, and the report compares records with the files and parameters 
 
 import hashlib
 import json
-import platform
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from ebmbench.core.code import versions
 from ebmbench.core.files import write_json
 from ebmbench.core.sections import CLAIMS_FOLDER
 
 Record = dict[str, Any]
 """`stage`; `params`, values by dotted key; `inputs`, hashes by path; `versions`, by library."""
 
-LIBRARIES = ("torch", "numpy", "scipy", "torchvision", "torch-fidelity", "scikit-learn")  # those that make numbers
 PREPARED = "prepared"
 IGNORED = ("__pycache__", ".git", ".dvc", ".venv", "work")  # by `.dvcignore` and by DVC itself
 
@@ -36,6 +34,12 @@ def record_path(stage: str, suite: str) -> str:
     return f"runs/{suite}/{dataset}/{method}/record/{kind}.json"
 
 
+def is_record(path: str) -> bool:
+    """Whether an output is a stage's record, by its name."""
+    parts = path.split("/")
+    return parts[-1].endswith("record.json") or parts[-2:-1] == ["record"]
+
+
 def write_record(path: Path, stage: str, params: dict[str, Any], inputs: dict[str, str | None]) -> None:
     """Write what a stage has read."""
     write_json(path, {"stage": stage, "params": params, "inputs": inputs, "versions": versions()})
@@ -49,17 +53,6 @@ def read_record(path: Path) -> Record | None:
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return record if whole else None
-
-
-def versions() -> dict[str, str]:
-    """Python and the libraries whose versions change numbers; those that are not installed are left out."""
-    found = {"Python": platform.python_version()}
-    for name in LIBRARIES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
 
 
 def hash_of(path: Path) -> str | None:

@@ -12,9 +12,9 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
+from ebmbench.core.code import PACKAGE, parsed
 from ebmbench.core.errors import UserError, nearest
 
-PACKAGE = Path(__file__).parents[1]
 KINDS = ("methods", "data", "metrics", "samplers", "models", "baselines", "claims")
 
 
@@ -59,7 +59,10 @@ def load(kind: str, name: str) -> ModuleType:
 
 
 def _read(file: Path) -> Entry | None:
-    tree = ast.parse(file.read_text(encoding="utf-8"), filename=str(file))
+    try:
+        tree = parsed(file)
+    except ValueError as error:
+        raise UserError(str(error)) from error
     constants = dict(pair for node in tree.body if (pair := _constant(node)) is not None)
     if "PAPER" not in constants:
         return None

@@ -101,7 +101,10 @@ class Data(Section):
 class Dataset(Section):
     """Where data come from: a Python file (`density()`, `sample(count, generator)`, `images(files)`) or NumPy's."""
 
-    source: str = Field(pattern=r"^[^/\\~].*\.(py|npy|npz)$", description="a path inside the project")
+    source: str = Field(
+        pattern=r"^[^/\\~](.*\.(py|npy|npz)|[^.]*)$",
+        description="a path inside the project; of a folder, its dataset.py",
+    )
     function: str | None = Field(None, description="the function of a Python file; null: density, else sample")
     train: int = Field(50_000, ge=2)
     test: int = Field(10_000, ge=2)

@@ -1,15 +1,19 @@
 """Open a dataset's source: a NumPy file, or Python with `density()`, `sample(count, generator)` or `images(files)`.
 
 The datasets that ship with ebmbench are such Python files; a dataset of one's own is one more entry in `params.yaml`.
+A Python file that imports or reads other files of the project lies with them in a folder of its own, which is named as
+the source: `mine` means `mine/dataset.py`, and DVC sees all that the folder holds. What is read from elsewhere in the
+project is refused, since nobody would notice an edit of it.
 A NumPy file has shape (N, …). Of type uint8 and shape (N, H, W) or (N, C, H, W) it holds images of 256 grey values; an
 .npz may hold them as `x` and labels as `y`.
 """
 
-import importlib.util
+import hashlib
 import inspect
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,9 +22,12 @@ import numpy as np
 import torch
 from torch import Generator, Tensor
 
+from ebmbench.core.code import code_hash, imports_of, load_file, text_of
 from ebmbench.core.errors import UserError
 from ebmbench.core.facts import UNVERIFIED
+from ebmbench.core.files import read_json
 from ebmbench.core.params import FILE, load_params
+from ebmbench.core.reads import Reads, listening, sha256_of
 from ebmbench.core.sections import Dataset
 from ebmbench.core.streams import stream
 from ebmbench.data.densities.density import Density
@@ -28,6 +35,9 @@ from ebmbench.data.images.files import files_of
 from ebmbench.data.images.images import DATA_SEED, Images
 from ebmbench.data.arrays import Unreadable, read_arrays
 from ebmbench.data.images.own import checked_images, is_image, labelled, with_channels
+
+
+MAIN = "dataset.py"  # of a source that is a folder
 
 
 @dataclass(frozen=True)
@@ -46,37 +56,85 @@ class Source:
     levels: int | None = None
     classes: list[str] = field(default_factory=list)
     verified: bool = True
+    origin: dict[str, Any] = field(default_factory=dict)
+    """What was read: `files`, their hashes by path, and `sha256` of these with the code of the package they use."""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The exact density, if the source gives one, and its `origin` as in `Source`."""
+
+    density: Density | None
+    origin: dict[str, Any]
 
 
 def open_source(name: str, entry: Dataset, root: Path) -> Source:
     """Read a dataset's source and split it."""
-    path = source_path(root, entry.source, name)
+    path, reads = source_path(root, entry.source, name), Reads(root)
     if path.suffix == ".py":
-        return _from_python(name, entry, path, root)
+        with _following(reads, entry, name):
+            source = _from_python(name, entry, path, root, reads)
+        return replace(source, origin=_origin(reads, path))
+    reads.files[entry.source] = sha256_of(path)
     rows, labels = _array(path, name)
+    _unchanged(reads, name)
     order = torch.randperm(len(rows), generator=stream(DATA_SEED, "data", name, "split"))
     test = min(entry.test, len(rows) // 5)
     parts = order[test:][: entry.train], order[:test]
     if is_image(rows):
-        return _own_images(name, with_channels(rows, path.name), labels, parts)
+        return replace(_own_images(name, with_channels(rows, path.name), labels, parts), origin=_origin(reads, path))
     values = torch.as_tensor(rows).float()
     train, held_out = (_checked(values[part], name) for part in parts)
-    return Source(train, held_out, None, "unknown")
+    return Source(train, held_out, None, "unknown", origin=_origin(reads, path))
 
 
-def open_density(name: str, entry: Dataset, root: Path) -> Density | None:
-    """Only the exact density, or None."""
-    path = source_path(root, entry.source, name)
+def open_truth(name: str, entry: Dataset, root: Path, prepared: Path) -> Truth:
+    """Only the exact density, or None, from the very files that `prepare` read; others are refused."""
+    path, reads = source_path(root, entry.source, name), Reads(root)
     if path.suffix != ".py":
-        return None
-    return _density(_function(_module(path), entry, name))
+        return Truth(None, {})
+    with _following(reads, entry, name):
+        density = _density(_function(_module(path, reads), entry, name))
+    known = read_json(prepared / "source.json").get("files", {})
+    for file, found in reads.files.items():
+        if known.get(file) != found:
+            raise UserError(f"{file}: not what the data in {prepared.name} were prepared from; run again")
+    return Truth(density, _origin(reads, path))
 
 
-def _from_python(name: str, entry: Dataset, path: Path, root: Path) -> Source:
-    module = _module(path)
+@contextmanager
+def _following(reads: Reads, entry: Dataset, name: str) -> Iterator[None]:
+    """Note what a source reads; all of it must be the source, or in its folder, and stay what it is."""
+    with listening(reads):
+        yield
+    inside = Path(entry.source)
+    for file in reads.files:
+        if not Path(file).is_relative_to(inside):
+            raise UserError(
+                f"{FILE}: datasets.{name}.source: found {entry.source!r}, which reads {file}, and DVC would never notice "
+                f"an edit of that; put both into one folder, the Python file as {MAIN}, and name the folder as the source"
+            )
+    _unchanged(reads, name)
+
+
+def _unchanged(reads: Reads, name: str) -> None:
+    if changed := reads.changed():
+        raise UserError(f"{', '.join(changed)} changed while the dataset {name} was read; run again")
+
+
+def _origin(reads: Reads, path: Path) -> dict[str, Any]:
+    files = dict(sorted(reads.files.items()))
+    python = [reads.root / file for file in files if file.endswith(".py")]
+    code = code_hash(sorted({module for file in python for module in imports_of(file)}))
+    whole = hashlib.sha256((json.dumps(files) + code).encode()).hexdigest()
+    return {"files": files, "sha256": whole}
+
+
+def _from_python(name: str, entry: Dataset, path: Path, root: Path, reads: Reads) -> Source:
+    module = _module(path, reads)
     function = _function(module, entry, name)
     if list(inspect.signature(function).parameters) == ["files"]:
-        return _from_images(name, entry, module, function, root)
+        return _from_images(name, entry, module, function, root, reads)
     density = _density(function)
     draw: Callable[[int, Generator], Any] = density.sample if density is not None else function
     splits = []
@@ -86,8 +144,11 @@ def _from_python(name: str, entry: Dataset, path: Path, root: Path) -> Source:
     return Source(splits[0], splits[1], density, getattr(module, "LICENCE", "unknown"))
 
 
-def _from_images(name: str, entry: Dataset, module: ModuleType, function: Callable[..., Any], root: Path) -> Source:
+def _from_images(
+    name: str, entry: Dataset, module: ModuleType, function: Callable[..., Any], root: Path, reads: Reads
+) -> Source:
     files = files_of(Path(entry.source).stem, (entry.train, entry.test), root, load_params(root).data.root)
+    reads.leave_out(*files.roots, files.downloads)  # published files, each checked by its sum
     verified = files.verify or not getattr(module, "FILES", True)  # a dataset without files has none to doubt
     licence = getattr(module, "LICENCE", "unknown") + ("" if verified else UNVERIFIED)
     return _source(name, function(files), licence, getattr(module, "CLASSES", []), verified)
@@ -114,6 +175,7 @@ def _density(function: Callable[..., Any]) -> Density | None:
 def source_path(root: Path, source: str, name: str) -> Path:
     """The file that a dataset's entry names; it must be there, inside the project."""
     path = (root / source).resolve()
+    path = path / MAIN if path.is_dir() else path
     if not path.is_relative_to(root.resolve()):
         raise UserError(f"{FILE}: datasets.{name}.source: found {source!r}, allowed: a path inside the project")
     if not path.is_file():
@@ -121,13 +183,9 @@ def source_path(root: Path, source: str, name: str) -> Path:
     return path
 
 
-def _module(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"dataset_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # as an import would: dataclasses look their module up there
-    spec.loader.exec_module(module)
+def _module(path: Path, reads: Reads) -> ModuleType:
+    module = load_file(f"dataset_{path.parent.name if path.name == MAIN else path.stem}", path)
+    reads.files[path.relative_to(reads.root).as_posix()] = hashlib.sha256(text_of(path)).hexdigest()
     return module
 
 

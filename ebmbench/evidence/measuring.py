@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from tqdm import tqdm
 
-from ebmbench.core.code import imported_files, tree_hash
+from ebmbench.core.code import PACKAGE, imported_files, tree_hash, versions
 from ebmbench.core.pulse import pulse
-from ebmbench.core.registry import PACKAGE
 from ebmbench.core.store import digest
 from ebmbench.evidence.bench import Bench
 from ebmbench.evidence.claim import Arms, open_claim
@@ -32,7 +30,7 @@ def measured(name: str, seeds: Iterable[int], bench: Bench) -> list[Arms]:
     grid = [(seed, arm) for seed in seeds for arm in claim.CLAIM.arms]
     # disable=None: a bar on a terminal, nothing in a log file.
     for seed, arm in tqdm(pulse.each(grid), desc=name, total=len(grid), disable=None):
-        inputs = {"claim": name, "arm": arm, "seed": seed, "code": code, "torch": torch.__version__}
+        inputs = {"claim": name, "arm": arm, "seed": seed, "code": code, "versions": versions()}
         found[seed, arm] = _obtained(inputs, bench)
     return [{arm: found[seed, arm] for arm in claim.CLAIM.arms} for seed in seeds]
 

@@ -15,7 +15,7 @@ from ebmbench.core.pulse import pulse
 from ebmbench.core.registry import load
 from ebmbench.core.store import Store, digest
 from ebmbench.core.streams import stream
-from ebmbench.data.loading import open_density
+from ebmbench.data.loading import Truth, open_truth
 from ebmbench.metrics.evaluation import Evaluation
 from ebmbench.metrics.verdict import verdict
 from ebmbench.stages.judgement import collect, extractor_inputs, judge, leave, said
@@ -25,23 +25,24 @@ from ebmbench.stages.shell import run_stage
 def judge_baselines(root: Path, dataset: str) -> None:
     """All baselines with all seeds; a seed draws other samples."""
     params = load_params(root).on(dataset)
+    data = root / "prepared" / dataset
+    truth = open_truth(dataset, params.datasets[dataset], root, data)
     store, done = Store(root / "work"), {}
     for name, seed in pulse.each(product(params.benchmark.baselines, params.benchmark.seeds)):
-        baseline = Baseline(root, dataset, params, name, seed)
+        baseline = Baseline(root, dataset, params, name, seed, truth)
         done[baseline.label] = store.obtain(baseline.digest(), baseline.make)
     folder = root / "runs" / params.benchmark.suite / dataset / "_baselines"
-    density = open_density(dataset, params.datasets[dataset], root)
-    collect(folder, {"suite": params.benchmark.suite, "dataset": dataset}, done, root / "prepared" / dataset, density)
+    collect(folder, {"suite": params.benchmark.suite, "dataset": dataset}, done, data, truth.density)
     write_json(folder / "cost.json", {label: read_json(run / "cost.json") for label, run in done.items()})
 
 
 class Baseline:
     """One baseline with one seed."""
 
-    def __init__(self, root: Path, dataset: str, params: Params, name: str, seed: int) -> None:
+    def __init__(self, root: Path, dataset: str, params: Params, name: str, seed: int, truth: Truth) -> None:
         self.data, self.root, self.dataset = root / "prepared" / dataset, root, dataset
         self.features = root / "features" / dataset
-        self.params, self.name, self.seed = params, name, seed
+        self.params, self.name, self.seed, self.truth = params, name, seed, truth
         self.label = f"{name}/seed={seed}"
 
     def digest(self) -> str:
@@ -52,7 +53,7 @@ class Baseline:
         inputs = {
             "label": self.label,
             "data": read_json(self.data / "facts.json"),
-            "source": read_json(self.data / "source.json"),
+            "source": [read_json(self.data / "source.json"), self.truth.origin],
             "metrics": metrics,
             "settings": self.params.metrics.model_dump(),
             "count": self.params.sampling.chains,
@@ -66,7 +67,7 @@ class Baseline:
         clock = time.perf_counter()
         facts = load_facts(self.data)
         train, test = (read_split(self.data, split) for split in ("train", "test"))
-        density = open_density(self.dataset, self.params.datasets[self.dataset], self.root)
+        density = self.truth.density
         generator = stream(self.seed, "baseline", self.name, self.dataset)
         count = self.params.sampling.chains
         subject = load("baselines", self.name).subject(density, train, test, facts, count, generator)

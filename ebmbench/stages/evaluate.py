@@ -23,8 +23,7 @@ from ebmbench.core.pulse import pulse
 from ebmbench.core.registry import load as load_module
 from ebmbench.core.sections import KINDS
 from ebmbench.core.store import Store, digest
-from ebmbench.data.densities.density import Density
-from ebmbench.data.loading import open_density
+from ebmbench.data.loading import Truth, open_truth
 from ebmbench.metrics.evaluation import Evaluation, Subject, Value
 from ebmbench.metrics.verdict import Verdict, verdict
 from ebmbench.stages.arrays import load_arrays
@@ -39,12 +38,12 @@ COUNTS = ("energy_evaluations", "input_gradients", "parameter_gradients", "passe
 
 def evaluate_cell(cell: Cell, params: Params) -> None:
     """Make or find the judgement of every run, then write the cell's files."""
-    density = open_density(cell.dataset, params.datasets[cell.dataset], cell.root)
+    truth = open_truth(cell.dataset, params.datasets[cell.dataset], cell.root, cell.data)
     store = Store(cell.work, cell.fresh)
-    runs = {label: Run(cell, params, density, status) for label, status in cell.runs().items()}
+    runs = {label: Run(cell, params, truth, status) for label, status in cell.runs().items()}
     done = {label: store.obtain(run.digest(), run.make) for label, run in pulse.each(runs.items())}
     shared = {"suite": cell.suite, "dataset": cell.dataset, "method": cell.method}
-    collect(cell.folder, shared, done, cell.data, density)
+    collect(cell.folder, shared, done, cell.data, truth.density)
     write_curves(cell.folder / "curve.csv", {label: read_json(run / "curve.json") for label, run in done.items()})
     write_json(
         cell.folder / "cost" / "evaluate.json", {label: read_json(run / "cost.json") for label, run in done.items()}
@@ -57,7 +56,7 @@ class Run:
 
     cell: Cell
     params: Params
-    density: Density | None
+    truth: Truth
     status: dict[str, Any]
 
     def digest(self) -> str:
@@ -68,7 +67,7 @@ class Run:
             "run": self.status["digest"],
             "samples": {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in self._files("*.np[yz]")},
             "features": extractor_inputs(self.cell.features, self.params.metrics, self.cell.root),
-            "source": read_json(self.cell.data / "source.json"),
+            "source": [read_json(self.cell.data / "source.json"), self.truth.origin],
             "metrics": metrics,
             "settings": self.params.metrics.model_dump(),
             "code": code_hash(modules),
@@ -100,7 +99,7 @@ class Run:
         trained = load(self._run).double()
         method = load_module("methods", self.cell.method)
         settings = method.Settings(**trained.header["settings"])
-        target = method.Method.target(settings, self.density, trained.facts.unit) if self.density else None
+        target = method.Method.target(settings, self.truth.density, trained.facts.unit) if self.truth.density else None
         energy = trained.judged if trained.has_energy else None
         whole = Subject(energy, None, target, self.status["learned"], trained.score, **self._trace())
         diagnostics = read_json(self._folder / "diagnostics.json") if self._files("*.npy") else {}
@@ -111,7 +110,9 @@ class Run:
         }
         test, train = read_split(self.cell.data, "test"), self._train(trained.facts)
         return {
-            kind: Evaluation(subject, test, self.density, trained.facts, self.params.metrics, train, self.cell.features)
+            kind: Evaluation(
+                subject, test, self.truth.density, trained.facts, self.params.metrics, train, self.cell.features
+            )
             for kind, subject in (subjects or {"": whole}).items()
         }
 

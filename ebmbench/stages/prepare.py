@@ -8,7 +8,6 @@ from typing import Any
 
 from torch import Tensor
 
-from ebmbench.core.code import source_hash
 from ebmbench.core.facts import Facts
 from ebmbench.core.files import write_json
 from ebmbench.core.npy import save_array
@@ -36,7 +35,7 @@ def prepare(root: Path, dataset: str) -> None:
             digest.update(rows.numpy().tobytes())
     write_json(folder / "facts.json", source_facts(dataset, source, digest.hexdigest()).as_dict())
     unverified = {} if source.verified else {"unverified": True}
-    written = {**described(entry), **unverified, "sha256": source_hash(root / entry.source)}
+    written = {**described(entry), **unverified, **source.origin}
     write_json(folder / "source.json", written)
 
 

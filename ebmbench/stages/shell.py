@@ -3,8 +3,9 @@
 - One torch thread: several processes of one thread beat one process of several.
 - The cell's lock (in `work/`, released by the system when the process ends) keeps two trainings out of one folder.
 - Below DVC the stage asks to die with its parent: `kill -9` of `dvc` would otherwise leave it running.
-- Inputs are compared at start and end (`declared.py`).
-- A crash leaves its reason in `work/failures/` for the report, and a non-zero exit code for DVC.
+- Inputs are compared at start and end (`declared.py`), and what they were is written down (`core/record.py`).
+- A crash leaves its reason in `work/failures/` for the report, and a non-zero exit code for DVC. What was said of an
+  earlier try is forgotten when a stage starts.
 - Every end is one line. What nobody expected, such as an error in a method's own code, has its traceback for the
   author in `work/failures/<stage>.log`, which the line names; `EBMBENCH_DEBUG=1` prints it too.
 """
@@ -20,13 +21,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ebmbench.core import failures
 from ebmbench.core.console import DEBUG, forgiving
-from ebmbench.core.errors import UserError, in_words, one_line
-from ebmbench.core.files import write_json, write_text
+from ebmbench.core.errors import UserError, in_words
+from ebmbench.core.files import write_text
 from ebmbench.core.params import FILE, load_params
+from ebmbench.core.record import record_path, write_record
 from ebmbench.core.schema import known
-from ebmbench.stages.declared import compare, snapshot
+from ebmbench.stages.declared import declared, require_declared, require_keys, require_unchanged
 
+REPORT = "report"
 RESTORE_ONLY = "EBMBENCH_RESTORE_ONLY"  # set where results of other machines are received
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
@@ -42,9 +46,13 @@ def run_stage(stage: str, work: Callable[[Path], None]) -> int:
         _die_with_parent()
         _one_thread()
         with _owning(root, stage), _failures(root, stage):
-            before = snapshot(root, stage)
+            require_declared(root, stage)
+            before = declared(root, stage)
             work(root)
-            compare(stage, before, snapshot(root, stage))
+            require_unchanged(root, stage, before)
+            if stage != REPORT and before.params:
+                suite = load_params(root).benchmark.suite
+                write_record(root / record_path(stage, suite), stage, before.params, before.inputs)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -60,6 +68,7 @@ def run_stage(stage: str, work: Callable[[Path], None]) -> int:
 def check_names(root: Path, stage: str) -> None:
     """Refuse bad parameters and unknown cells before anything is locked, read or written."""
     params = load_params(root)
+    require_keys(root)
     kind, _, cell = stage.partition("@")
     if kind == "claim":
         return known(cell, params.benchmark.claims, FILE, "benchmark.claims")
@@ -76,7 +85,7 @@ def _traceback(root: Path, stage: str, error: Exception) -> str:
         traceback.print_exception(error)
     if isinstance(error, OSError | MemoryError):
         return ""
-    path = _failure(root, stage, ".log")
+    path = failures.failure_path(root, stage, ".log")
     with contextlib.suppress(OSError):
         text = "".join(traceback.format_exception(error))
         write_text(path, text.encode("utf-8", "backslashreplace").decode("utf-8"))
@@ -113,19 +122,13 @@ def _owning(root: Path, stage: str) -> Iterator[None]:
 
 @contextmanager
 def _failures(root: Path, stage: str) -> Iterator[None]:
+    failures.begin(root, stage)
     try:
         yield
     except Exception as error:
-        reason = one_line(" ".join(f"{type(error).__name__}: {error}".split()))[:500]
-        with contextlib.suppress(OSError):  # a full disk must not hide what went wrong before
-            write_json(_failure(root, stage, ".json"), {"stage": stage, "reason": reason})
+        failures.note(root, stage, f"{type(error).__name__}: {error}")
         raise
-    for suffix in (".json", ".log"):
-        _failure(root, stage, suffix).unlink(missing_ok=True)
-
-
-def _failure(root: Path, stage: str, suffix: str) -> Path:
-    return root / "work" / "failures" / f"{_safe(stage)}{suffix}"
+    failures.clear(root, stage)
 
 
 def _safe(stage: str) -> str:

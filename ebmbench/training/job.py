@@ -55,8 +55,8 @@ class Job:
         }
 
     def digest(self) -> str:
-        """Names the run by its inputs: settings, seed, budget, data, code and torch's version."""
-        return digest({**self.header(), "code": code_hash(self.modules()), "torch": torch.__version__})
+        """Names the run by its inputs: settings, seed, budget, data, code and versions of libraries."""
+        return digest({**self.header(), "code": code_hash(self.modules())})
 
     def modules(self) -> list[str]:
         """The modules whose code, with what they import, makes the run."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from ebmbench.core.code import code_hash, source_hash
+from ebmbench.core.code import code_hash
 from ebmbench.core.facts import Facts, from_levels
 from ebmbench.core.files import read_json, write_json
 from ebmbench.core.method import Settings
@@ -123,5 +123,5 @@ def open_data(dataset: str, entry: Dataset, root: Path) -> Data:
     train, test = (
         rows if source.levels is None else from_levels(rows, source.levels) for rows in (source.train, source.test)
     )
-    written = {**described(entry), "sha256": source_hash(root / entry.source)}
+    written = {**described(entry), **source.origin}
     return Data(train, test, facts, source.density, written)

@@ -16,13 +16,14 @@ from typing import Any
 from uuid import uuid4
 
 from ebmbench.core.errors import UserError
+from ebmbench.core.failures import failure_path
 from ebmbench.core.files import write_text
 from pipelines.cluster import NEEDS_EXTRA
-from pipelines.cluster.errand import Delivery, Errand, fulfil, reason_of
+from pipelines.cluster.errand import Delivery, Errand, fulfil
 from pipelines.cluster.gather import LOG, Gathering
-from pipelines.cluster.lockfile import outputs_of
 from pipelines.cluster.remote import require_remote
 from pipelines.cluster.state import errand_of
+from pipelines.lockfile import outputs_of
 from pipelines.outcome import FAILED, STOPPED, Outcome
 from pipelines.plan import Plan
 from pipelines.room import Room
@@ -63,10 +64,10 @@ class Cluster:
             self._tell(f"no worker has a GPU yet, and {', '.join(sorted(self.gpus)[:3])} … ask for one")
         return Room(max(1, jobs), gpus)  # the report is made here, whoever is there
 
-    def run(self, stage: str, stop: Event) -> Outcome:
+    def run(self, stage: str, stop: Event, force: bool = False) -> Outcome:
         """Send one stage out and wait for it; the report is made here."""
         if stage == REPORT:
-            return self._report(stop)
+            return self._report(stop, force)
         wanted = {"gpu": self.gpus[stage]} if stage in self.gpus else None
         errand = replace(self.errand, stage=stage)
         # A name of its own for each try: Dask would answer a known one with what it remembers.
@@ -87,7 +88,7 @@ class Cluster:
             lost = future.exception() if future.status == "error" else "the scheduler is gone"
             return Outcome(FAILED, cause=f"no worker could finish it: {lost}")
         delivery: Delivery = future.result()
-        log, reason = log_of(stage), self.root / reason_of(stage)
+        log, reason = log_of(stage), failure_path(self.root, stage)
         (self.root / log).parent.mkdir(parents=True, exist_ok=True)
         (self.root / log).write_text(f"worker: {delivery.worker}\n{delivery.log}", encoding="utf-8")
         reason.unlink(missing_ok=True)
@@ -103,13 +104,13 @@ class Cluster:
             path = self.root / name
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
-    def _report(self, stop: Event) -> Outcome:
+    def _report(self, stop: Event, force: bool) -> Outcome:
         missed = self.gathering.arrived(stop)
         if stop.is_set():
             return Outcome(STOPPED)
         if missed:
             return Outcome(FAILED, log=LOG.as_posix(), cause=f"not received from the remote: {', '.join(missed)}")
-        return reproduce(self.root, REPORT, stop)
+        return reproduce(self.root, REPORT, stop, force=force)
 
     def _tell(self, line: str) -> None:
         if line not in self.said:

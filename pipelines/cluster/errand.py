@@ -13,9 +13,10 @@ from pathlib import Path
 from threading import Event, Thread
 
 from ebmbench.core.errors import UserError
-from pipelines.cluster.lockfile import entry_of
+from ebmbench.core.failures import failure_path
 from pipelines.cluster.slot import Slot
 from pipelines.dvc_cli import DVC
+from pipelines.lockfile import entry_of
 from pipelines.outcome import FAILED, STOPPED, Outcome
 from pipelines.supervise import complaint, log_of, reproduce, run
 
@@ -53,14 +54,9 @@ def fulfil(errand: Errand) -> Delivery:
             outcome = _make(slot.root, errand.stage, stop, variables)
         except UserError as error:
             return Delivery(Outcome(FAILED, cause=f"worker {name}: {error}"), name, f"error: {error}\n")
-    log, reason = slot.root / log_of(errand.stage), slot.root / reason_of(errand.stage)
+    log, reason = slot.root / log_of(errand.stage), failure_path(slot.root, errand.stage)
     entry = entry_of(slot.root / "dvc.lock", errand.stage)
     return Delivery(outcome, name, _text(log), entry, _text(reason) if reason.exists() else None)
-
-
-def reason_of(stage: str) -> Path:
-    """Where a stage that crashes leaves its reason for the report (`ebmbench/stages/shell.py`)."""
-    return Path("work", "failures", f"{stage.replace('@', '_').replace('/', '_')}.json")
 
 
 def _make(root: Path, stage: str, stop: Event, variables: Mapping[str, str]) -> Outcome:

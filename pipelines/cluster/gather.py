@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Event, Lock
 
-from pipelines.cluster.lockfile import put
 from pipelines.dvc_cli import DVC
+from pipelines.lockfile import put
 from pipelines.outcome import RAN
 from pipelines.supervise import attempts
 from pipelines.workspace import LOGS

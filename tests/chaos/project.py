@@ -77,7 +77,9 @@ class Project:
     def kept(self) -> dict[str, str]:
         """What nobody may lose: the user's files and all finished results, by their hashes."""
         files = [self.root / "params.yaml", self.root / "mine.npy", self.root / "dvc.lock"]
-        files += [path for name in ("prepared", "features", "runs", "reports") for path in (self.root / name).rglob("*")]
+        files += [
+            path for name in ("prepared", "features", "runs", "reports") for path in (self.root / name).rglob("*")
+        ]
         found = sorted(path for path in files if path.is_file() and not path.name.endswith(".part"))
         return {path.relative_to(self.root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
 

@@ -1,0 +1,85 @@
+"""Which files of the project a piece of user code reads, and what was in them when it did.
+
+Python tells every `open` to its audit hooks. Files outside the project, and those of the package (whose code is hashed
+by `core/code.py`), are not listened to.
+"""
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ebmbench.core.code import PACKAGE, in_project
+
+SKIPPED = {"__pycache__", ".git", ".dvc"}
+_LISTENERS: list["Reads"] = []
+_hooked = False
+
+
+class Reads:
+    """SHA-256 by path from the root, of every file when it was first opened."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self.apart: list[Path] = []
+        self.files: dict[str, str] = {}
+        self._busy = False
+
+    def leave_out(self, *folders: Path) -> None:
+        """Do not note what lies below these folders."""
+        self.apart += [folder.resolve() for folder in folders]
+
+    def hear(self, name: Any, flags: int) -> None:
+        """Take note of a file that is opened for reading."""
+        if self._busy or not isinstance(name, str | bytes) or flags & os.O_ACCMODE != os.O_RDONLY:
+            return
+        self._busy = True
+        try:
+            self.add(Path(os.fsdecode(name)).absolute())
+        finally:
+            self._busy = False
+
+    def add(self, file: Path) -> None:
+        """Hash it, if it is of the project and not known yet."""
+        file = file.resolve()
+        if not file.is_relative_to(self.root) or file.is_relative_to(PACKAGE) or not in_project(file):
+            return
+        path = file.relative_to(self.root)
+        apart = SKIPPED & set(path.parts) or any(file.is_relative_to(place) for place in self.apart)
+        if not apart and path.as_posix() not in self.files and file.is_file():
+            self.files[path.as_posix()] = sha256_of(file)
+
+    def changed(self) -> list[str]:
+        """Those that are something else by now."""
+        return [path for path, found in self.files.items() if sha256_of(self.root / path) != found]
+
+
+def sha256_of(file: Path) -> str:
+    """SHA-256 of a file's bytes; empty if there is none."""
+    if not file.is_file():
+        return ""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+@contextmanager
+def listening(reads: Reads) -> Iterator[None]:
+    """What is opened inside the block is noted in `reads`."""
+    global _hooked
+    if not _hooked:  # a hook stays for as long as the process lives
+        sys.addaudithook(_hear)
+        _hooked = True
+    _LISTENERS.append(reads)
+    try:
+        yield
+    finally:
+        _LISTENERS.remove(reads)
+
+
+def _hear(event: str, arguments: tuple[Any, ...]) -> None:
+    if _LISTENERS and event == "open":
+        for reads in _LISTENERS:
+            reads.hear(arguments[0], arguments[2] or 0)
