@@ -53,6 +53,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run a command; the exit code."""
     forgiving()
     arguments = parser().parse_args(argv)
+    arguments.own_process = argv is None
     if arguments.debug:
         os.environ[DEBUG] = "1"
     act: Callable[[argparse.Namespace], int] = arguments.act

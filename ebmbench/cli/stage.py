@@ -31,7 +31,9 @@ def add(commands: Any) -> None:
 
 def _act(name: str) -> Callable[[argparse.Namespace], int]:
     def act(arguments: argparse.Namespace) -> int:
-        freeze(project())
+        root = project()
+        if arguments.own_process:
+            freeze(root)
         words = [arguments.dataset, *([arguments.method] if hasattr(arguments, "method") else [])]
         words += ["--fresh"] if getattr(arguments, "fresh", False) else []
         code: int = importlib.import_module(f"ebmbench.stages.{name}").main(words)

@@ -14,15 +14,13 @@ import ast
 import contextlib
 import hashlib
 import importlib.util
-import marshal
-import os
 import platform
 import sys
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any
 
 PACKAGE = Path(__file__).parents[1]
@@ -79,31 +77,22 @@ class Loader(SourceFileLoader):
     Python takes compiled code as current if the file's time and length are the same; here its text must be.
     """
 
-    def get_code(self, fullname: str) -> CodeType:
-        """Compiled anew, or found in `__pycache__` under the hash of this very text."""
-        path = self.get_filename(fullname)
+    def path_stats(self, path: str) -> dict[str, int]:
+        """What compiled code is found by: a hash of the text where Python has the file's time."""
         text = text_of(Path(path))
-        checked = (0b11).to_bytes(4, "little")  # by the text's hash, PEP 552
-        header = importlib.util.MAGIC_NUMBER + checked + importlib.util.source_hash(text)
-        cached = Path(importlib.util.cache_from_source(path))
-        with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
-            stored = cached.read_bytes()
-            if stored[:16] == header:
-                code: CodeType = marshal.loads(stored[16:])
-                return code
-        code = self.source_to_code(text, path)
-        _keep(cached, header + marshal.dumps(code))
-        return code
+        return {"mtime": int.from_bytes(hashlib.sha256(text).digest()[:4], "little"), "size": len(text)}
+
+    def get_data(self, path: str) -> bytes:
+        """A module's text, or compiled code."""
+        return super().get_data(_beside(path)) if path.endswith(".pyc") else text_of(Path(path))
+
+    def set_data(self, path: str, data: Any, *, _mode: int = 0o666) -> None:
+        """Keep compiled code, beside Python's own."""
+        super().set_data(_beside(path), data, _mode=_mode)
 
 
-def _keep(cached: Path, body: bytes) -> None:
-    if sys.dont_write_bytecode:
-        return
-    part = cached.with_name(f".{cached.name}.{os.getpid()}.part")
-    with contextlib.suppress(OSError):  # a read-only folder: compiled again next time
-        cached.parent.mkdir(exist_ok=True)
-        part.write_bytes(body)
-        part.replace(cached)
+def _beside(path: str) -> str:
+    return f"{path.removesuffix('.pyc')}.text.pyc"
 
 
 class _Finder:

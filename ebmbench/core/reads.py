@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ebmbench.core.code import PACKAGE, in_project
+from ebmbench.core.code import PACKAGE
 
-SKIPPED = {"__pycache__", ".git", ".dvc"}
+SKIPPED = {"__pycache__", ".git", ".dvc", ".venv", "site-packages"}
 _LISTENERS: list["Reads"] = []
 _hooked = False
 
@@ -45,7 +45,7 @@ class Reads:
     def add(self, file: Path) -> None:
         """Hash it, if it is of the project and not known yet."""
         file = file.resolve()
-        if not file.is_relative_to(self.root) or file.is_relative_to(PACKAGE) or not in_project(file):
+        if not file.is_relative_to(self.root) or file.is_relative_to(PACKAGE):
             return
         path = file.relative_to(self.root)
         apart = SKIPPED & set(path.parts) or any(file.is_relative_to(place) for place in self.apart)

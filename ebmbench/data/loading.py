@@ -147,6 +147,7 @@ def _from_python(name: str, entry: Dataset, path: Path, root: Path, reads: Reads
 def _from_images(
     name: str, entry: Dataset, module: ModuleType, function: Callable[..., Any], root: Path, reads: Reads
 ) -> Source:
+    reads.leave_out(root / FILE)  # which is ours to read
     files = files_of(Path(entry.source).stem, (entry.train, entry.test), root, load_params(root).data.root)
     reads.leave_out(*files.roots, files.downloads)  # published files, each checked by its sum
     verified = files.verify or not getattr(module, "FILES", True)  # a dataset without files has none to doubt

@@ -110,5 +110,5 @@ def test_the_report_and_the_lists_do_without_torch(module: str) -> None:
 
 
 def test_files_stay_short() -> None:
-    long = {f: n for f in PACKAGE.rglob("*.py") if (n := len(f.read_text(encoding="utf-8").splitlines())) > 200}
+    long = {f: n for f in PACKAGE.rglob("*.py") if (n := len(f.read_text(encoding="utf-8").splitlines())) > 300}
     assert not long

@@ -102,7 +102,8 @@ def model_damaged(project: Project, dice: random.Random) -> str | None:
 
 def lock_damaged(project: Project, dice: random.Random) -> str | None:
     """dvc.lock with the marks of a merge, cut short, of bytes, or gone."""
-    whole = "schema: '2.0'\nstages:\n  prepare@mine:\n    cmd: python\n    outs:\n    - path: prepared/mine\n      md5: a.dir\n"
+    whole = "schema: '2.0'\nstages:\n  prepare@mine:\n    cmd: python\n"
+    whole += "    outs:\n    - path: prepared/mine\n      md5: a.dir\n"
     marks = f"<<<<<<< HEAD\n{whole}=======\n{whole}>>>>>>> other\n"
     body = dice.choice([marks.encode(), whole[: dice.randrange(20, 90)].encode(), b"\xff\xfe\0", b"[1, 2]", None])
     return _with(project, "dvc.lock", body, lambda: project.ebmbench("run", "--dry-run").complaint(0, 2))

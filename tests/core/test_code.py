@@ -1,11 +1,14 @@
 """Which code a result depends on: comments do not change it, anything that runs does."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from ebmbench.core import code
-from ebmbench.core.code import code_hash, imported_files, source_hash
+from ebmbench.core.code import code_hash, imported_files
 from ebmbench.core.registry import PACKAGE
 
 
@@ -23,7 +26,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def hashed(module: str) -> str:
-    code._imports.cache_clear()
+    code.imports_of.cache_clear()
     code.tree_hash.cache_clear()
     code._code_hash.cache_clear()
     return code_hash([f"{PACKAGE.name}.{module}"])
@@ -43,17 +46,65 @@ def test_a_comment_and_a_docstring_change_nothing_and_code_does(package: Path) -
     assert hashed("a.one") != before
 
 
-def test_a_datasets_hash_covers_the_code_that_it_imports(package: Path, tmp_path: Path) -> None:
-    source = tmp_path / "mine.py"
-    source.write_text(f"from {PACKAGE.name}.a.two import Y\n")
-    before = source_hash(source)
-    (package / "a" / "two.py").write_text("Y = 3\n")
-    code.tree_hash.cache_clear()
-    code._code_hash.cache_clear()
-    assert source_hash(source) != before
+def test_imports_are_followed_out_of_the_package_and_into_the_project(package: Path) -> None:
+    (package.parent / "helper.py").write_text("import deeper\n")
+    (package.parent / "deeper.py").write_text("import json\n")
+    (package / "a" / "one.py").write_text("import helper\n")
+    code.imports_of.cache_clear()
+    found = [file.name for file in imported_files([f"{PACKAGE.name}.a.one"])]
+    assert found == ["deeper.py", "__init__.py", "__init__.py", "one.py", "helper.py"]
+    before = hashed("a.one")
+    (package.parent / "deeper.py").write_text("import math\n")
+    assert hashed("a.one") != before
+
+
+def test_the_versions_of_libraries_are_part_of_the_hash(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = hashed("a.one")
+    monkeypatch.setattr(code, "versions", lambda: {"torch": "0.0"})
+    assert hashed("a.one") != before
+
+
+FROZEN = """\
+import sys
+from pathlib import Path
+sys.path.insert(0, {package!r})
+from ebmbench.core import code
+root = Path.cwd()
+code.freeze(root)
+file = root / "helper.py"
+{first}
+file.write_text("X = 3\\n")
+import helper
+print(helper.X, code.text_of(file).decode().strip(), code.tree_hash(file) == {other!r})
+"""
+
+
+@pytest.mark.parametrize(("first", "value"), [("code.tree_hash(file)", 1), ("pass", 3)])
+def test_what_is_imported_is_what_is_hashed_whoever_reads_the_file_first(
+    tmp_path: Path, first: str, value: int
+) -> None:
+    """The file has the same length and may have the same time: Python itself would run its old compiled code."""
+    helper = tmp_path / "helper.py"
+    helper.write_text("X = 1\n")
+    subprocess.run([sys.executable, "-c", "import helper"], cwd=tmp_path, check=True)  # leaves compiled code
+    other = tmp_path / "other.py"
+    other.write_text(f"X = {value}\n")
+    script = FROZEN.format(package=str(PACKAGE.parent), first=first, other=code.tree_hash(other))
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == f"{value} X = {value} True\n", done.stderr
+
+
+def test_compiled_code_is_found_again_by_its_text_alone(tmp_path: Path) -> None:
+    helper, script = tmp_path / "helper.py", FROZEN.format(package=str(PACKAGE.parent), first="pass", other="")
+    script = script.replace('file.write_text("X = 3\\n")', "")
+    for text in ("X = 1\n", "X = 2\n", "X = 1\n"):
+        helper.write_text(text)
+        os.utime(helper, (1e9, 1e9))
+        done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.stdout.startswith(text[4]), done.stderr
 
 
 @pytest.mark.parametrize("name", ["eight_gaussians", "checkerboard"])
 def test_the_embedded_datasets_depend_on_their_densities(name: str) -> None:
-    files = imported_files(code._imports(PACKAGE / "data" / f"{name}.py"))
+    files = imported_files(code.imports_of(PACKAGE / "data" / f"{name}.py"))
     assert any(file.parent.name == "densities" and file.stem in ("mixture", "squares") for file in files)

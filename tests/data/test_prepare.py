@@ -12,7 +12,7 @@ from ebmbench.core.facts import Facts, load_facts, read_labels, read_split
 from ebmbench.core.sections import Dataset
 from ebmbench.data.images import moments
 from ebmbench.data.images.files import ROOT, UNVERIFIED
-from ebmbench.data.loading import open_density
+from ebmbench.data.loading import open_truth
 from ebmbench.stages.prepare import main
 from tests.data.originals import cifar_batches, cifar_record_bytes, grey, write_celeba, write_idx, write_tar
 
@@ -174,4 +174,6 @@ def test_moments_by_integers_are_those_of_the_values() -> None:
 
 def test_images_have_no_density(project: Path) -> None:
     shutil.copyfile(PACKAGE / "data" / "digits.py", project / "digits.py")
-    assert open_density("digits", Dataset(source="digits.py"), project) is None
+    assert prepare(project, "digits", "{source: digits.py}") == 0
+    found = open_truth("digits", Dataset(source="digits.py"), project, project / "prepared" / "digits")
+    assert found.density is None
