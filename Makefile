@@ -39,9 +39,10 @@ coverage: $(READY) browser  ## Run them traced, half as long again, and list the
 test-slow: $(READY) browser  ## Run the long checks too
 	$(BIN)/python -m pytest $(PARALLEL) -m 'slow or not slow'
 
-chaos: $(READY)  ## Kill the flow at random times, inject faults, and see that nothing is lost (some ten minutes)
+chaos: $(READY)  ## Kill the flow at random times, inject faults, edit files in a run, and see that nothing is lost or wrong (an hour)
 	$(BIN)/python -m tests.chaos.kills --rounds 10 --seed 0
 	$(BIN)/python -m tests.chaos.faults --seed 0
+	$(BIN)/python -m tests.chaos.edits --rounds 30 --seed 0
 
 check: $(READY)  ## Lint, formatting and types
 	$(BIN)/ruff check .

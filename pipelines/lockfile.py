@@ -11,6 +11,7 @@ stage whose entry differs from its record is made again, whatever DVC says.
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,8 @@ def forget(root: Path, entry: Entry) -> None:
         text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
         if any(mark in text for mark in marks[:1]) and _same(plain(text), entry):
             file.unlink(missing_ok=True)
+            with suppress(OSError):  # others are left in it
+                file.parent.rmdir()  # DVC stumbles over an empty one
 
 
 def _same(stored: Any, entry: Entry) -> bool:

@@ -62,8 +62,8 @@ def hash_of(path: Path) -> str | None:
             return hashlib.file_digest(file, "md5").hexdigest()
     if not path.is_dir():
         return None
-    names = sorted(tuple(file.relative_to(path).parts) for file in path.rglob("*") if _counts(file, path))
-    entries = [{"md5": hash_of(path.joinpath(*parts)), "relpath": "/".join(parts)} for parts in names]
+    names = sorted(file.relative_to(path).as_posix() for file in path.rglob("*") if _counts(file, path))
+    entries = [{"md5": hash_of(path / name), "relpath": name} for name in names]
     return hashlib.md5(json.dumps(entries, sort_keys=True).encode()).hexdigest() + ".dir"
 
 

@@ -74,9 +74,7 @@ def require_keys(root: Path) -> None:
     params = read_yaml(root / FILE)
     for key in _needed(read_yaml(root / PIPELINE)["stages"], params):
         if _lookup(params, key, _MISSING) is _MISSING:
-            raise UserError(
-                f"{FILE}: {key}: found nothing, allowed: a value, for DVC knows no defaults ({_usual(key)})"
-            )
+            raise UserError(f"{FILE}: {key}: found nothing, but DVC knows no defaults; write it down ({_usual(key)})")
 
 
 def _refuse_undeclared(root: Path, stage: str, files: Iterable[Path]) -> None:
@@ -139,7 +137,8 @@ def _usual(key: str) -> str:
     """The default of a key, as it can be written down."""
     value: Any = Params
     for part in key.split("."):
-        field = getattr(value, "model_fields", {}).get(part)
+        model = type(value) if isinstance(value, BaseModel) else value
+        field = getattr(model, "model_fields", {}).get(part)
         if field is None or field.is_required():
             return "it has no default"
         value = field.default

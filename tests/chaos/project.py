@@ -11,10 +11,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PARAMS = """\
-benchmark: {suite: tiny, seeds: [0], datasets: [mine], methods: [dsm], metrics: [mmd]}
+benchmark: {suite: tiny, seeds: [0], datasets: [mine], methods: [dsm], metrics: [mmd], claims: []}
 training: {budget: 4000, rows: 4}
 models: {mlp: {width: 8, layers: 2}}
 sampling: {chains: 100, sampler: {kind: mala, steps: 2}}
+features: {}
+metrics: {health: {}}
+data: {}
+claims: {}
 datasets: {mine: {source: mine.npy}, crash: {source: crash.py}, mnist: {source: ebmbench/data/mnist.py}}
 methods: {dsm: {sigma: 0.1}}
 """

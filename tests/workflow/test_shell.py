@@ -1,13 +1,18 @@
 """The shell around a stage: what it refuses, what it leaves behind."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from ebmbench.cli.main import main
+from ebmbench.core.failures import failure_of
 from ebmbench.core.files import read_json
+from ebmbench.core.record import hash_of
+from ebmbench.stages.declared import require_keys
 from ebmbench.stages.shell import run_stage
 
 DVC = """\
@@ -18,6 +23,16 @@ stages:
     params: [training, "methods.${item.method}"]
     deps: ["data/${item.dataset}"]
 """
+CLAIMS = """\
+  claim:
+    matrix: {claim: "${benchmark.claims}"}
+    cmd: x
+    params: [claims]
+  report:
+    cmd: x
+    params: [metrics.health]
+"""
+ROOT = Path(__file__).parents[2]
 PARAMS = """\
 benchmark: {suite: s, seeds: [0], datasets: [a], methods: [dsm, nce], metrics: [kl]}
 training: {budget: 1}
@@ -53,6 +68,92 @@ def test_an_input_that_changes_while_the_stage_runs_makes_it_fail(
 ) -> None:
     assert run_stage("train@a-dsm", lambda root: rewrite(root / file, old, new)) == 2
     assert f"{named} changed while the stage ran" in capsys.readouterr().err
+
+
+def test_a_stage_records_what_it_has_read(project: Path) -> None:
+    assert run_stage("train@a-dsm", lambda root: None) == 0
+    record = read_json(project / "runs/s/a/dsm/record/train.json")
+    assert record["params"] == {"training": {"budget": 1}, "methods.dsm": {"sigma": 0.1}}
+    assert record["inputs"] == {"data/a": hash_of(project / "data" / "a")}
+    assert record["versions"]["torch"] == torch.__version__
+
+
+def test_a_stage_that_fails_records_nothing(project: Path) -> None:
+    assert run_stage("train@a-dsm", lambda root: rewrite(root / "params.yaml", "budget: 1", "budget: 2")) == 2
+    assert not (project / "runs").exists()
+
+
+STARTED = """\
+import sys
+from pathlib import Path
+from ebmbench.core.code import freeze
+freeze(Path.cwd())
+import helper
+from ebmbench.stages.shell import run_stage
+def work(root):
+    (root / "helper.py").write_text(sys.argv[1])
+    (root / "result").write_text(str(helper.X))
+sys.exit(run_stage("train@a-dsm", work))
+"""
+
+
+@pytest.mark.parametrize(
+    ("declared", "left", "code", "said"),
+    [
+        ("helper.py", "X = 1", 0, ""),
+        ("helper.py", "X = 2", 2, "helper.py changed while the stage ran"),
+        ("data/a", "X = 1", 2, "helper.py is imported, but dvc.yaml does not list it for this stage"),
+    ],
+)
+def test_code_that_was_loaded_must_be_declared_and_still_be_there(
+    project: Path, declared: str, left: str, code: int, said: str
+) -> None:
+    (project / "helper.py").write_text("X = 1")
+    rewrite(project / "dvc.yaml", '["data/${item.dataset}"]', f'["data/a", "{declared}"]')
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(project), str(ROOT)])}
+    done = subprocess.run(
+        [sys.executable, "-c", STARTED, left], cwd=project, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr
+    assert (project / "result").read_text() == "1"
+
+
+@pytest.mark.parametrize(
+    ("old", "key"),
+    [
+        ("training: {budget: 1}\n", "training"),
+        (", claims: []", "benchmark.claims"),
+        ("metrics: {health: {}}\n", "metrics.health"),
+    ],
+)
+def test_a_key_that_dvc_needs_is_asked_for_before_anything_runs(
+    project: Path, capsys: pytest.CaptureFixture[str], old: str, key: str
+) -> None:
+    rewrite(project / "params.yaml", "metrics: [kl]", "metrics: [kl], claims: []")
+    rewrite(project / "params.yaml", "training:", "metrics: {health: {}}\ntraining:")
+    (project / "dvc.yaml").write_text(DVC + CLAIMS)
+    require_keys(project)
+    rewrite(project / "params.yaml", old, "")
+    ran: list[Path] = []
+    assert run_stage("train@a-dsm", ran.append) == 2
+    assert f"params.yaml: {key}: found nothing, but DVC knows no defaults" in capsys.readouterr().err
+    assert not ran
+
+
+def test_the_projects_own_parameters_have_every_key_that_dvc_needs() -> None:
+    require_keys(ROOT)
+
+
+def test_a_crash_without_a_word_is_not_explained_by_an_earlier_failure(project: Path) -> None:
+    assert run_stage("train@a-dsm", crash) == 1
+    script = (
+        "import os; from ebmbench.stages.shell import run_stage; run_stage('train@a-dsm', lambda root: os._exit(9))"
+    )
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    assert subprocess.run([sys.executable, "-c", script], cwd=project, env=env, check=False).returncode == 9
+    assert "without a word" in failure_of(project, "train@a-dsm")
+    assert not (project / "work" / "failures" / "train_a-dsm.log").exists()
 
 
 def test_an_edit_that_does_not_concern_the_stage_does_not_disturb_it(project: Path) -> None:

@@ -1,0 +1,110 @@
+"""Whether `dvc.lock` names the inputs that a stage has used: an edit in the moment in which it ends is found."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from ebmbench.core.record import hash_of
+from pipelines.lockfile import forget, read_entry, untrue
+from pipelines.outcome import RAN, SKIPPED
+from pipelines.plan import read_plan
+from pipelines.supervise import reproduce
+
+# Writes what it has read, and its record; then, as a hasty user would, `late` edits the input before DVC has hashed it.
+STAGE = """\
+import json, pathlib, sys
+sys.path.insert(0, {root!r})
+from ebmbench.core.record import write_record, hash_of
+x = pathlib.Path("x.txt")
+pathlib.Path("out.txt").write_text(x.read_text())
+write_record(pathlib.Path("record.json"), "copy", {{"n": 1}}, {{"x.txt": hash_of(x)}})
+late = pathlib.Path("late")
+if late.exists():
+    x.write_text(late.read_text())
+    late.unlink()
+"""
+PIPELINE = """\
+stages:
+  copy:
+    cmd: python copy_x.py
+    params: [n]
+    deps: [x.txt]
+    outs: [out.txt, record.json]
+  report:
+    cmd: cp out.txt report.txt
+    deps: [out.txt]
+    outs: [report.txt]
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "copy_x.py").write_text(STAGE.format(root=str(Path(__file__).parents[2])))
+    (tmp_path / "dvc.yaml").write_text(PIPELINE)
+    (tmp_path / "params.yaml").write_text("n: 1\nbenchmark: {suite: s, datasets: [], methods: []}\n")
+    (tmp_path / "x.txt").write_text("1")
+    for command in (["git", "init", "-q"], [sys.executable, "-m", "dvc", "init", "-q"]):
+        subprocess.run(command, cwd=tmp_path, check=True)
+    return tmp_path
+
+
+def dvc(project: Path, *words: str) -> None:
+    subprocess.run([sys.executable, "-m", "dvc", *words], cwd=project, check=True)
+
+
+def test_an_input_edited_as_the_stage_ends_makes_it_run_again(project: Path) -> None:
+    (project / "late").write_text("2")
+    assert reproduce(project, "copy", Event()).kind == RAN
+    assert (project / "out.txt").read_text() == "2"
+    assert untrue(project, read_entry(project / "dvc.lock", "copy")) == []
+    assert reproduce(project, "copy", Event()).kind == SKIPPED
+
+
+def test_a_run_of_dvc_alone_that_was_deceived_is_found_when_the_next_run_is_planned(project: Path) -> None:
+    (project / "late").write_text("2")
+    dvc(project, "repro")
+    assert (project / "out.txt").read_text() == "1"  # DVC believes that it was made from "2"
+    assert untrue(project, read_entry(project / "dvc.lock", "copy")) == ["x.txt"]
+    plan = read_plan(project)
+    assert {stage.name: stage.force for stage in plan.todo} == {"copy": True, "report": False}
+    assert "x.txt changed in the moment in which the stage ended" in str(plan.todo[0].why)
+    assert reproduce(project, "copy", Event(), force=True).kind == RAN
+    assert (project / "out.txt").read_text() == "2"
+    assert reproduce(project, "report", Event()).kind == RAN
+    assert read_plan(project).todo == ()
+
+
+def test_a_false_entry_leaves_the_run_cache_too(project: Path) -> None:
+    (project / "late").write_text("2")
+    dvc(project, "repro", "copy")
+    entry = read_entry(project / "dvc.lock", "copy")
+    forget(project, entry)
+    for name in ("dvc.lock", "out.txt", "record.json"):
+        (project / name).unlink()
+    dvc(project, "repro", "copy")
+    assert (project / "out.txt").read_text() == "2"
+
+
+def test_parameters_count_as_files_do(project: Path) -> None:
+    dvc(project, "repro", "copy")
+    record = json.loads((project / "record.json").read_text())
+    assert record["inputs"] == {"x.txt": hash_of(project / "x.txt")}
+    (project / "record.json").write_text(json.dumps({**record, "params": {"n": 2}}))
+    assert untrue(project, read_entry(project / "dvc.lock", "copy")) == ["params.yaml: n"]
+
+
+def test_a_folder_is_hashed_as_dvc_does(project: Path) -> None:
+    folder = project / "folder"
+    (folder / "b" / "__pycache__").mkdir(parents=True)
+    for name in ("b/y.txt", "b.txt", "a-é.txt", ".hidden", "b/z"):
+        (folder / name).write_text(name)
+    (folder / "b" / "__pycache__" / "x.pyc").write_text("x")
+    (project / ".dvcignore").write_text("__pycache__/\n*.pyc\n.*.part\n")
+    (project / "dvc.yaml").write_text("stages:\n  one: {cmd: 'echo', deps: [folder]}\n")
+    dvc(project, "repro")
+    found = {str(dep["path"]): dep["md5"] for dep in read_entry(project / "dvc.lock", "one")["deps"]}
+    assert found == {"folder": hash_of(folder)}
