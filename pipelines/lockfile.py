@@ -1,8 +1,8 @@
 """`dvc.lock`: the entries of single stages, and whether they tell the truth.
 
-A worker sends the entry of what it has made, as text, and the main workspace takes it over. DVC then takes exactly those
-outputs from the remote. Its run-cache alone would not do: a worker that was lost while it pushed leaves an entry there
-without outputs, and DVC looks at one entry only.
+A worker sends the entry of what it has made, as text, and the main workspace takes it over. DVC then takes exactly
+those outputs from the remote. Its run-cache alone would not do: a worker that was lost while it pushed leaves an entry
+there without outputs, and DVC looks at one entry only.
 
 DVC hashes a stage's inputs after the stage has ended. A file that is edited in just that moment stands in `dvc.lock`,
 and in DVC's run-cache, as what made the outputs. The stage's own record (`ebmbench/core/record.py`) knows better: a
@@ -77,7 +77,7 @@ def why_distrusted(names: list[str]) -> str:
 def forget(root: Path, entry: Entry) -> None:
     """Remove the entry from DVC's run-cache, which would bring the same outputs back."""
     marks = [str(out["md5"]) for out in entry.get("outs", []) if "md5" in out]
-    for file in (root / _RUN_CACHE).rglob("*"):
+    for file in list((root / _RUN_CACHE).rglob("*")):
         text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
         if any(mark in text for mark in marks[:1]) and _same(plain(text), entry):
             file.unlink(missing_ok=True)
