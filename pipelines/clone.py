@@ -36,7 +36,7 @@ def is_edited(workspace: Path, reports: Path | None = None) -> bool:
 def claim(folder: Path) -> None:
     """Make the folder a repository for schedules. One that anybody else made is refused: its files would be lost."""
     if (folder / ".git").exists():
-        if not says(folder, "config", "--local", "--get", _MARK):
+        if not is_claimed(folder):
             raise UserError(f"{folder}: a repository that no schedule made; name a new folder with --clone")
         return
     if folder.exists() and any(folder.iterdir()):
@@ -44,6 +44,11 @@ def claim(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     git(folder, "-c", "init.defaultBranch=none", "init", "--quiet")
     git(folder, "config", "--local", _MARK, "true")
+
+
+def is_claimed(folder: Path) -> bool:
+    """Whether a folder is a repository that we made: only such a one may be emptied or removed."""
+    return (folder / ".git").exists() and says(folder, "config", "--local", "--get", _MARK)
 
 
 def check_out(folder: Path, workspace: Path, commit: str) -> bool:

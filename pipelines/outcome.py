@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ebmbench.core.errors import UserError
 from ebmbench.core.files import read_json, write_json
 from pipelines.workspace import OUTCOMES
 
@@ -115,10 +116,14 @@ def write_result(root: Path, result: Result) -> None:
 
 
 def read_result(root: Path) -> Result | None:
-    """The result of the last run, or None if it left none."""
-    if not (root / OUTCOMES).exists():
+    """The result of the last run, or None if it left none that can be read."""
+    try:
+        return _result(read_json(root / OUTCOMES))
+    except (UserError, OSError, KeyError, TypeError, AttributeError):
         return None
-    saved: dict[str, Any] = read_json(root / OUTCOMES)
+
+
+def _result(saved: dict[str, Any]) -> Result:
     stages, cells = (
         {name: Outcome(**outcome) for name, outcome in saved.pop(key).items()} for key in ("stages", "cells")
     )

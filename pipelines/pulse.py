@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from ebmbench.core.errors import UserError
 from ebmbench.core.files import read_json
 from pipelines.workspace import PULSES
 
@@ -64,7 +65,7 @@ def looking_in(root: Path) -> Look:
     def look(stage: str) -> Pulse | None:
         try:
             return Pulse(**read_json(_path(root, stage)))
-        except (OSError, ValueError, TypeError):  # it has told nothing yet, or is of another version
+        except (OSError, UserError, TypeError):  # it has told nothing yet, or is of another version
             return None
 
     return look

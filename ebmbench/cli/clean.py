@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from ebmbench.cli.command import add_command, project
-from ebmbench.stages.disk import CHEAP, CLONES, DEAR, Share, no_stage, shares
+from ebmbench.stages.disk import CHEAP, CLONES, DEAR, FOREIGN, Share, no_stage, shares
 
 TEXT = (
     "Empty work/ of what is cheap to lose: finished results (runs/ and DVC's cache have them), logs, leftovers. "
-    "Half-finished runs, downloads and the clones of schedules and workers stay, unless --all (docs/disk.md tells more)"
+    "Half-finished runs, downloads and the clones of schedules and workers stay, unless --all. What ebmbench did not "
+    "write is never removed (docs/disk.md tells more)"
 )
 
 
@@ -24,37 +25,44 @@ def add(commands: Any) -> None:
 
 def act(arguments: argparse.Namespace) -> int:
     """Remove, unless it is a dry run, and tell."""
+    from pipelines.clone import is_claimed
     from pipelines.lock import only_flow
 
     root = project()
     with only_flow(root), ExitStack() as held:  # not under the feet of a running flow
         no_stage(root / "work")
-        found = shares(root / "work")
-        doomed = {kind: share for kind, share in found.items() if arguments.all or kind in CHEAP}
+        found = shares(root / "work", is_claimed)
+        doomed = {kind: share for kind, share in found.items() if kind in (CHEAP + DEAR if arguments.all else CHEAP)}
         for clone in _clones(doomed):
             held.enter_context(only_flow(clone))
         if not arguments.dry_run:
-            _remove(doomed)
-    print("\n".join(_told(found, doomed, arguments.dry_run)))
+            _remove(doomed, root / "work")
+    foreign = [path.relative_to(root).as_posix() for path in found[FOREIGN].paths] if FOREIGN in found else []
+    print("\n".join(_told(found, doomed, foreign, arguments.dry_run)))
     return 0
 
 
 def _clones(doomed: dict[str, Share]) -> list[Path]:
     paths = doomed[CLONES].paths if CLONES in doomed else []
-    return [git.parent for path in paths for git in path.glob("*/.git")]
+    return [path for path in paths if (path / ".git").exists()]
 
 
-def _remove(doomed: dict[str, Share]) -> None:
+def _remove(doomed: dict[str, Share], work: Path) -> None:
     for path in (path for share in doomed.values() for path in share.paths):
         shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
         with suppress(OSError):  # something is left in it
-            path.parent.rmdir()
+            for folder in path.parents:
+                if folder == work.parent:
+                    break
+                folder.rmdir()
 
 
-def _told(found: dict[str, Share], doomed: dict[str, Share], dry: bool) -> list[str]:
+def _told(found: dict[str, Share], doomed: dict[str, Share], foreign: list[str], dry: bool) -> list[str]:
     verb = "would free" if dry else "freed"
     lines = [f"{verb} {_mebibytes(share)}  {kind}" for kind, share in doomed.items()]
     lines += [f"kept {_mebibytes(share)}  {kind}" for kind, share in found.items() if kind not in doomed]
+    if foreign:
+        lines[-1] += f": {', '.join(foreign[:3])}{f' and {len(foreign) - 3} more' if len(foreign) > 3 else ''}"
     total = sum(share.size for share in doomed.values())
     hint = " (--all frees the rest)" if any(kind in DEAR for kind in found if kind not in doomed) else ""
     return [*lines, f"{verb} {total / 2**20:.1f} MiB{hint}"]

@@ -128,6 +128,6 @@ def _prepared(folder: Path) -> Iterator[None]:
     """What is missing or damaged there is made again by one command."""
     try:
         yield
-    except (OSError, EOFError, ValueError, TypeError, AttributeError) as error:
-        words = in_words(error)[:200]
+    except (UserError, OSError, EOFError, ValueError, TypeError, AttributeError) as error:
+        words = str(error) if isinstance(error, UserError) else in_words(error)[:200]
         raise UserError(f"{folder}: not prepared ({words}); `ebmbench prepare {folder.name}` does it") from error

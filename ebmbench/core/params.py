@@ -1,5 +1,6 @@
 """`params.yaml` as one frozen, typed value, and what a dataset may lay over it."""
 
+import os
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -26,6 +27,8 @@ from ebmbench.core.sections import (
 )
 
 FILE = "params.yaml"
+OUTPUTS = ("work", "runs", "reports", "prepared", "features")  # folders that the program writes, and removes from
+DOWNLOADS = "work/downloads"  # where it reads what it fetched itself
 
 
 class Params(Section):
@@ -73,10 +76,38 @@ def load_params(root: Path) -> Params:
     """Read and check `params.yaml`: forms first, then that every name exists."""
     params = check(Params, read_yaml(root / FILE), FILE)
     _check_names(params)
+    _check_inputs(root, params)
     for dataset, entry in params.datasets.items():
+        outside_outputs(root, entry.source, f"{FILE}: datasets.{dataset}.source")
         if entry.overrides:
             _check_names(params.on(dataset))
+            _check_inputs(root, params.on(dataset))
     return params
+
+
+def outside_outputs(root: Path, path: str | None, key: str, *, but: str | None = None) -> None:
+    """Refuse an input among the outputs, `but` excepted: DVC empties them, and so does the program."""
+    if path is None or "\0" in path:  # which no file has in its name
+        return
+    for place in _places(root / (Path(path).expanduser() if path.startswith("~/") else path)):
+        written = any(_within(place, root / name) for name in OUTPUTS)
+        if written and not (but and _within(place, root / but)):
+            folders = ", ".join(f"{name}/" for name in OUTPUTS)
+            raise UserError(f"{key}: found {path!r}, allowed: a path outside of {folders}, where files are removed")
+
+
+def _within(place: Path, folder: Path) -> bool:
+    return any(place.is_relative_to(one) for one in _places(folder))
+
+
+def _places(path: Path) -> set[Path]:
+    """Where a path seems to be, and where it is; unlike `Path.resolve` this bears links in a circle."""
+    return {Path(os.path.normpath(path.absolute())), Path(os.path.realpath(path))}
+
+
+def _check_inputs(root: Path, params: Params) -> None:
+    outside_outputs(root, params.data.root, f"{FILE}: data.root", but=DOWNLOADS)
+    outside_outputs(root, params.metrics.inception_weights, f"{FILE}: metrics.inception_weights")
 
 
 def _check_names(params: Params) -> None:

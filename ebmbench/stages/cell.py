@@ -1,16 +1,16 @@
 """A cell is (dataset, method): where its files are, and the arguments that name it on the command line."""
 
 import argparse
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ebmbench.core.files import read_json, replace_folder
+from ebmbench.core.errors import UserError
+from ebmbench.core.files import read_json
 from ebmbench.core.params import Params
 from ebmbench.core.sections import Kind
+from ebmbench.core.store import DIGEST
 
 TRACE = "trace.npz"  # of a run's long chains, in its samples' folder
 SNAPSHOT_KIND: Kind = "short"  # what is drawn from snapshots of image models: the one kind that all methods have
@@ -48,8 +48,28 @@ class Cell:
 
     def runs(self) -> dict[str, dict[str, Any]]:
         """The status of every trained run by label."""
-        found = (read_json(path) for path in sorted((self.folder / "train").rglob("status.json")))
-        return {status["label"]: status for status in found}
+        return {label: self.status(label) for label in self.labels()}
+
+    def labels(self) -> Iterator[str]:
+        """The folders below `train/` that say something of a run, whether or not it can be read."""
+        train = self.folder / "train"
+        for path in sorted(train.rglob("status.json")):
+            yield path.parent.relative_to(train).as_posix()
+
+    def status(self, label: str) -> dict[str, Any]:
+        """What a run says of itself. Its label and digest name folders elsewhere, so they must be its own."""
+        path = self.folder / "train" / label / "status.json"
+        again = f"`ebmbench train {self.dataset} {self.method}` makes it again"
+        try:
+            status = read_json(path)
+        except UserError as error:
+            raise UserError(f"{error}; {again}") from error
+        found = status if isinstance(status, dict) else {}
+        for key, right in (("label", found.get("label") == label), ("digest", _is_digest(found.get("digest")))):
+            if not right:
+                allowed = repr(label) if key == "label" else "16 hex digits"
+                raise UserError(f"{path}: {key}: found {str(found.get(key))[:200]!r}, allowed: {allowed}; {again}")
+        return found
 
 
 def snapshots(run: Path) -> list[Path]:
@@ -62,14 +82,8 @@ def passes_of(file: Path) -> int:
     return int(file.stem.partition("-")[2])
 
 
-@contextmanager
-def materialising(target: Path) -> Iterator[Path]:
-    """A folder to fill, which takes the place of `target` when the block succeeds."""
-    part = target.with_name(f".{target.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
-    yield part
-    replace_folder(part, target)
+def _is_digest(value: Any) -> bool:
+    return isinstance(value, str) and DIGEST.fullmatch(value) is not None
 
 
 def cell_parser(prog: str, description: str | None) -> argparse.ArgumentParser:

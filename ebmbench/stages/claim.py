@@ -15,7 +15,6 @@ from ebmbench.core.params import load_params
 from ebmbench.core.sections import CLAIMS_FOLDER
 from ebmbench.evidence.account import put_to_test
 from ebmbench.evidence.bench import Bench
-from ebmbench.stages.cell import materialising
 from ebmbench.stages.shell import run_stage
 
 
@@ -24,9 +23,9 @@ def decide_claim(root: Path, name: str, fresh: bool = False) -> None:
     params, clock = load_params(root), time.perf_counter()
     bench = Bench(root, fresh)
     account = put_to_test(name, params.claims.first, params.claims.again, bench)
-    with materialising(root / "runs" / params.benchmark.suite / CLAIMS_FOLDER / name) as folder:
-        account.save(folder)
-        write_json(folder / "cost.json", {"seconds": round(time.perf_counter() - clock, 1)})
+    folder = root / "runs" / params.benchmark.suite / CLAIMS_FOLDER / name
+    account.save(folder)  # file by file: the folder itself is no output, and may hold a file of the user's
+    write_json(folder / "cost.json", {"seconds": round(time.perf_counter() - clock, 1)})
     print(account.line)
 
 

@@ -1,11 +1,12 @@
 """features@<dataset>: train the reference classifier of labelled images, on whose features samples are judged.
 
-Writes `features/<dataset>/`: classifier.safetensors, status.json (accuracy on the test images, the extractor's
-name) and cost.json. Data that are no labelled images leave a status `skipped`, with the reason.
+Writes `features/<dataset>/`: classifier.safetensors and status.json (accuracy on the test images, the extractor's
+name), the same bytes every time. Data that are no labelled images leave a status `skipped`, with the reason.
 """
 
 import argparse
 import hashlib
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -13,7 +14,8 @@ from typing import Any
 
 from ebmbench.core.code import code_hash
 from ebmbench.core.facts import Facts, load_facts, read_labels, read_split
-from ebmbench.core.files import copy_folder, write_json
+from ebmbench.core.files import write_json
+from ebmbench.core.manifest import FEATURES, materialising
 from ebmbench.core.params import load_params
 from ebmbench.core.sections import Features
 from ebmbench.core.store import Store, digest
@@ -26,17 +28,16 @@ def make_features(root: Path, dataset: str) -> None:
     """Train the classifier, or find an equal one again, and put it in its place."""
     data, settings = root / "prepared" / dataset, load_params(root).on(dataset).features
     facts = load_facts(data)
+    target = root / "features" / dataset
     if reason := skip(facts):
-        target = root / "features" / dataset
-        target.mkdir(parents=True, exist_ok=True)
-        (target / "classifier.safetensors").unlink(missing_ok=True)
-        write_json(target / "status.json", {"status": "skipped", "reason": reason})
-        return write_json(target / "cost.json", {"seconds": 0.0})
+        with materialising(target, FEATURES) as folder:
+            return write_json(folder / "status.json", {"status": "skipped", "reason": reason})
     labels = {split: _file_hash(data / f"{split}_labels.npy") for split in ("train", "test")}
     inputs = {"facts": facts.as_dict(), "labels": labels, "settings": settings.model_dump()}
     key = digest({**inputs, "code": code_hash(["ebmbench.features.classifier", "ebmbench.features.reference"])})
     done = Store(root / "work").obtain(key, lambda _, result: fill(result, data, facts, settings))
-    copy_folder(done, root / "features" / dataset)
+    with materialising(target, FEATURES) as folder:
+        shutil.copytree(done, folder, dirs_exist_ok=True, copy_function=shutil.copyfile)
 
 
 def skip(facts: Facts) -> str | None:
@@ -47,7 +48,7 @@ def skip(facts: Facts) -> str | None:
 
 
 def fill(result: Path, data: Path, facts: Facts, settings: Features) -> None:
-    """Train and write a folder; all but the seconds are the same bytes every time."""
+    """Train and write a folder."""
     clock = time.perf_counter()
     x = read_split(data, "train")
     network = train(x, read_labels(data, "train"), len(facts.classes), settings)
@@ -58,7 +59,7 @@ def fill(result: Path, data: Path, facts: Facts, settings: Features) -> None:
     status: dict[str, Any] = {"status": "ok", "reason": None, "dataset": facts.name, "extractor": made.name}
     status |= {"hash": tensors_hash(made.tensors), "accuracy": float(right.double().mean()), "n": len(labels)}
     write_json(result / "status.json", status | {"settings": settings.model_dump()})
-    write_json(result / "cost.json", {"seconds": round(time.perf_counter() - clock, 3)})
+    print(f"classifier of {facts.name}: accuracy {status['accuracy']:.4f}, {time.perf_counter() - clock:.1f} s")
 
 
 def _file_hash(path: Path) -> str:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ebmbench.core.facts import Facts
 from ebmbench.core.files import write_json
+from ebmbench.core.manifest import PREPARED, materialising
 from ebmbench.core.npy import save_array
 from ebmbench.core.params import load_params
 from ebmbench.core.sections import Dataset
@@ -25,18 +26,15 @@ def prepare(root: Path, dataset: str) -> None:
     """
     entry = load_params(root).datasets[dataset]
     source = open_source(dataset, entry, root)
-    folder = root / "prepared" / dataset
-    digest = hashlib.sha256()
-    for file, rows in _arrays(source).items():
-        if rows is None:
-            (folder / file).unlink(missing_ok=True)  # of an earlier, labelled source
-        else:
-            save_array(folder / file, rows.numpy())
-            digest.update(rows.numpy().tobytes())
-    write_json(folder / "facts.json", source_facts(dataset, source, digest.hexdigest()).as_dict())
     unverified = {} if source.verified else {"unverified": True}
     written = {**described(entry), **unverified, **source.origin}
-    write_json(folder / "source.json", written)
+    with materialising(root / "prepared" / dataset, PREPARED) as folder:
+        digest = hashlib.sha256()
+        for file, rows in _arrays(source).items():
+            save_array(folder / file, rows.numpy())
+            digest.update(rows.numpy().tobytes())
+        write_json(folder / "facts.json", source_facts(dataset, source, digest.hexdigest()).as_dict())
+        write_json(folder / "source.json", written)
 
 
 def described(entry: Dataset) -> dict[str, Any]:
@@ -44,9 +42,10 @@ def described(entry: Dataset) -> dict[str, Any]:
     return entry.model_dump(exclude={"overrides"})
 
 
-def _arrays(source: Source) -> dict[str, Tensor | None]:
+def _arrays(source: Source) -> dict[str, Tensor]:
     labels = {"train_labels.npy": source.train_labels, "test_labels.npy": source.test_labels}
-    return {"train.npy": source.train, "test.npy": source.test, **labels}
+    found = {"train.npy": source.train, "test.npy": source.test, **labels}
+    return {file: rows for file, rows in found.items() if rows is not None}
 
 
 def source_facts(dataset: str, source: Source, digest: str) -> Facts:

@@ -18,13 +18,14 @@ from ebmbench.core.code import code_hash
 from ebmbench.core.errors import UserError
 from ebmbench.core.facts import Facts, read_split
 from ebmbench.core.files import read_json, write_json
+from ebmbench.core.manifest import SAMPLED, materialising
 from ebmbench.core.npy import save_array
 from ebmbench.core.params import FILE, load_params
 from ebmbench.core.pulse import pulse
 from ebmbench.core.sections import Sampling
 from ebmbench.core.store import Store, digest
 from ebmbench.stages.arrays import save_arrays
-from ebmbench.stages.cell import SNAPSHOT_KIND, TRACE, Cell, cell_parser, materialising, open_cell, snapshots
+from ebmbench.stages.cell import SNAPSHOT_KIND, TRACE, Cell, cell_parser, open_cell, snapshots
 from ebmbench.stages.shell import run_stage
 from ebmbench.training.kinds import Drawn, draw
 from ebmbench.training.run import peak_memory
@@ -35,7 +36,7 @@ def sample_cell(cell: Cell, sampling: Sampling) -> None:
     """Make or find the samples of every run, then materialise the cell's output whole."""
     store = Store(cell.work, cell.fresh)
     done = {label: _obtain(store, cell, status, sampling) for label, status in pulse.each(cell.runs().items())}
-    with materialising(cell.folder / "sample") as folder:
+    with materialising(cell.folder / "sample", SAMPLED) as folder:
         for label, run in done.items():
             shutil.copytree(run, folder / label, ignore=shutil.ignore_patterns("cost.json"))
     write_json(

@@ -9,10 +9,11 @@ from torch import Tensor
 
 from ebmbench.core.facts import load_facts, read_split
 from ebmbench.core.files import read_json, replacing, write_json
+from ebmbench.core.manifest import TRAINED, materialising
 from ebmbench.core.params import load_params
 from ebmbench.core.pulse import pulse
 from ebmbench.core.store import Store
-from ebmbench.stages.cell import Cell, cell_parser, materialising, open_cell
+from ebmbench.stages.cell import Cell, cell_parser, open_cell
 from ebmbench.stages.jobs import cell_jobs
 from ebmbench.stages.shell import run_stage
 from ebmbench.training.job import Job
@@ -26,7 +27,7 @@ def train_cell(cell: Cell) -> None:
     done = {}
     for job in pulse.each(cell_jobs(load_params(cell.root), cell.method, load_facts(cell.data))):
         done[job.label] = _obtain(store, job, data)
-    with materialising(cell.folder / "train") as folder:
+    with materialising(cell.folder / "train", TRAINED) as folder:
         for label, run in done.items():
             (folder / label).mkdir(parents=True)
             for file in run.glob("[ms]*.*"):  # model.safetensors, snapshots and status.json

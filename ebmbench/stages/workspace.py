@@ -1,93 +1,173 @@
 """Making the workspace ready for a run.
 
-Parameters checked to the last key, old cells removed, `work/` refilled from `runs/`.
+Parameters checked to the last key, no file of the user's in the way, old cells removed, `work/` refilled from `runs/`.
 """
 
 import csv
+import os
+import re
 import shutil
+import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-from ebmbench.core import checkpoint
 from ebmbench.core.errors import UserError
 from ebmbench.core.files import read_json, write_json
-from ebmbench.core.params import FILE, Params
+from ebmbench.core.manifest import (
+    FEATURES,
+    MANIFEST,
+    PREPARED,
+    SAMPLED,
+    TRAINED,
+    files_in,
+    hashes,
+    is_leftover,
+    no_strangers,
+    read_hashes,
+    remove_empty,
+    strangers,
+)
+from ebmbench.core.params import DOWNLOADS, FILE, Params, outside_outputs
 from ebmbench.core.sections import CLAIMS_FOLDER
 from ebmbench.core.store import Store
+from ebmbench.data.images.files import ROOT
 from ebmbench.data.loading import source_path
 from ebmbench.samplers.choice import parse
 from ebmbench.stages.cell import Cell
 from ebmbench.stages.jobs import cell_settings
 
+BASELINES_FOLDER = "_baselines"
+# The outputs of stages that are single files, from the folder of a cell, of baselines, of a claim (`dvc.yaml`).
+OF_CELL = re.compile(
+    r"(curve|history|rows)\.csv|metrics\.json|pictures\.npz|(cost|record)/(train|sample|evaluate)\.json"
+)
+OF_BASELINES = re.compile(r"(cost|metrics|record)\.json|pictures\.npz|rows\.csv")
+OF_CLAIM = re.compile(r"(cost|metrics|record|verdict)\.json|figure\.png|values\.csv")
+
 
 def ready(root: Path, params: Params) -> None:
     """Check what only the methods' own files can check, then tidy up. Nothing is written if the check fails."""
+    outside_outputs(root, os.environ.get(ROOT), ROOT, but=DOWNLOADS)
     for dataset in params.benchmark.datasets:
         here = params.on(dataset)
         parse(here.sampling.sampler, FILE, "sampling")
         for method in params.benchmark.methods:
             list(cell_settings(here, method))
         source_path(root, params.datasets[dataset].source, dataset)
+    for folder, names in _output_folders(root, params).items():
+        no_strangers(folder, names)
     prune(root, params)
     # The report depends on this folder, and is to be written even if not one cell gets as far as to make it.
     (root / "runs" / params.benchmark.suite).mkdir(parents=True, exist_ok=True)
     refill(root, params)
 
 
+def _output_folders(root: Path, params: Params) -> dict[Path, re.Pattern[str]]:
+    """The folders that DVC empties before their stages run, and the names that these write."""
+    found: dict[Path, re.Pattern[str]] = {}
+    for dataset in params.benchmark.datasets:
+        found |= {root / "prepared" / dataset: PREPARED, root / "features" / dataset: FEATURES}
+        for method in params.benchmark.methods:
+            cell = Cell(root, params.benchmark.suite, dataset, method).folder
+            found |= {cell / "train": TRAINED, cell / "sample": SAMPLED}
+    return found
+
+
 def prune(root: Path, params: Params) -> list[str]:
-    """Remove cells that left the suite, so that the report does not depend on them; DVC's cache still has them."""
-    benchmark = params.benchmark
-    wanted = {(dataset, method) for dataset in benchmark.datasets for method in [*benchmark.methods, "_baselines"]}
+    """Remove cells that left the suite, so that the report does not depend on them; DVC's cache still has them.
+
+    What no stage wrote stays, and is told.
+    """
+    benchmark, suite = params.benchmark, root / "runs" / params.benchmark.suite
+    wanted = {f"{CLAIMS_FOLDER}/{name}" for name in benchmark.claims}
+    wanted |= {f"{data}/{cell}" for data in benchmark.datasets for cell in [*benchmark.methods, BASELINES_FOLDER]}
     removed = []
-    for folder in (root / "runs" / benchmark.suite).glob("*/*"):
-        cell = (folder.parent.name, folder.name)
-        if folder.is_dir() and cell[0] != CLAIMS_FOLDER and cell not in wanted:
-            shutil.rmtree(folder)
-            removed.append(f"{folder.parent.name}/{folder.name}")
-    for folder in (root / "runs" / benchmark.suite / CLAIMS_FOLDER).glob("*"):
-        if folder.is_dir() and folder.name not in benchmark.claims:
-            shutil.rmtree(folder)
-            removed.append(folder.name)
+    for folder in sorted(suite.glob("*/*")):
+        name = folder.relative_to(suite).as_posix()
+        if name in wanted or not folder.is_dir():
+            continue
+        left = _remove_cell(folder)
+        with suppress(OSError):  # another cell is in it
+            folder.parent.rmdir()
+        if left:
+            more = f" (and {len(left) - 1} more)" if len(left) > 1 else ""
+            kept = (folder / left[0]).relative_to(root).as_posix()
+            print(f"kept, since ebmbench did not write it: {kept}{more}", file=sys.stderr)
+        else:
+            removed.append(name.removeprefix(f"{CLAIMS_FOLDER}/"))
     return removed
+
+
+def _remove_cell(folder: Path) -> list[str]:
+    """Remove what stages wrote into the folder of a cell, of baselines or of a claim; the files that are left."""
+    if folder.is_symlink() or folder.parent.is_symlink():  # what it leads to is not ours
+        return [""]
+    claim = folder.parent.name == CLAIMS_FOLDER
+    names = OF_CLAIM if claim else OF_BASELINES if folder.name == BASELINES_FOLDER else OF_CELL
+    outputs = {"train": TRAINED, "sample": SAMPLED} if names is OF_CELL else {}
+    foreign = {f"{out}/{name}" for out, known in outputs.items() for name in strangers(folder / out, known)}
+    for name in files_in(folder):
+        inside = name.partition("/")[0] in outputs and name not in foreign
+        if inside or names.fullmatch(name) or is_leftover(name):
+            (folder / name).unlink()
+    remove_empty(folder)
+    return list(files_in(folder))
 
 
 def refill(root: Path, params: Params) -> None:
     """Give `work/` the finished runs that `runs/` has.
 
-    DVC empties a stage's outputs before it runs, and a pulled clone has no `work/`.
+    DVC empties a stage's outputs before it runs, and a pulled clone has no `work/`. What is damaged is named and left:
+    DVC finds it changed, and runs its stage.
     """
     store = Store(root / "work")
     for dataset in params.benchmark.datasets:
         for method in params.benchmark.methods:
             cell = Cell(root, params.benchmark.suite, dataset, method)
-            for label, status in cell.runs().items():
-                if not store.done(status["digest"]).exists():
-                    _adopt(store, cell, label, status["digest"])
+            damaged: dict[str, None] = {}
+            for label in cell.labels():
+                try:
+                    _adopt(store, cell, label)
+                except UserError as error:
+                    damaged[f"warning: {error}"] = None
+            for line in damaged:
+                print(line, file=sys.stderr)
 
 
-def _adopt(store: Store, cell: Cell, label: str, digest: str) -> None:
-    costs, history = cell.folder / "cost" / "train.json", cell.folder / "history.csv"
-    if not (costs.is_file() and history.is_file() and label in read_json(costs)):
+def _adopt(store: Store, cell: Cell, label: str) -> None:
+    digest, train, history = cell.status(label)["digest"], cell.folder / "train", cell.folder / "history.csv"
+    seconds = _costs(cell)
+    if store.has(digest) or label not in seconds or not history.is_file():
         return
+    listed = read_hashes(train / MANIFEST) or {}
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "run"
-        shutil.copytree(cell.folder / "train" / label, folder)
-        if not all(_readable(file) for file in folder.glob("*.safetensors")):
-            return
-        write_json(folder / "cost.json", read_json(costs)[label])
-        with (
-            history.open(newline="", encoding="utf-8") as source,
-            (folder / "history.csv").open("w", newline="", encoding="utf-8") as target,
-        ):
-            lines = csv.reader(source)
-            csv.writer(target, lineterminator="\n").writerows(line for line in lines if line[0] in ("label", label))
+        shutil.copytree(train / label, folder)
+        if any(listed.get(f"{label}/{name}") != found for name, found in hashes(folder).items()):
+            return  # it was cut short or changed, and must not be found again as a whole one
+        write_json(folder / "cost.json", seconds[label])
+        _copy_history(history, folder / "history.csv", label)
         store.adopt(digest, folder)
 
 
-def _readable(model: Path) -> bool:
-    """A result that was cut short must not be found again as a whole one."""
+def _costs(cell: Cell) -> dict[str, Any]:
+    """The seconds of each run by label; none if they are not there."""
+    path = cell.folder / "cost" / "train.json"
+    found = read_json(path) if path.is_file() else {}
+    if not isinstance(found, dict):
+        raise UserError(f"{path}: damaged, found {str(found)[:200]!r}, allowed: a mapping")
+    return found
+
+
+def _copy_history(history: Path, target: Path, label: str) -> None:
+    """The lines of one run."""
     try:
-        checkpoint.load(model)
-    except UserError:
-        return False
-    return True
+        rows = list(csv.reader(history.read_text(encoding="utf-8").splitlines()))
+    except (ValueError, csv.Error):
+        rows = []
+    if not rows or rows[0][:1] != ["label"]:
+        raise UserError(f"{history}: damaged, found no table with a column 'label'")
+    with target.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows(row for row in rows if row and row[0] in ("label", label))

@@ -7,7 +7,7 @@ import torch
 
 from ebmbench.core import checkpoint
 from ebmbench.core.errors import UserError
-from ebmbench.core.files import copy_folder, replacing, write_json, write_text
+from ebmbench.core.files import copy_folder, read_json, replacing, write_json, write_text
 from ebmbench.core.store import Store, digest
 
 
@@ -61,14 +61,14 @@ def test_a_result_is_made_once_and_found_again(tmp_path: Path) -> None:
 
     def make(workshop: Path, result: Path) -> None:
         made.append(1)
-        write_text(workshop / "checkpoint", "half-way")
+        write_text(workshop / "checkpoint.safetensors", "half-way")
         write_text(result / "x", "1")
 
     for _ in range(2):
         done = Store(tmp_path).obtain("key", make)
     assert (done / "x").read_text() == "1"
     assert made == [1]
-    assert not (tmp_path / "key" / "checkpoint").exists()
+    assert not (tmp_path / "key" / "checkpoint.safetensors").exists()
     Store(tmp_path, fresh=True).obtain("key", make)
     assert made == [1, 1]
 
@@ -83,6 +83,41 @@ def test_a_result_that_fails_half_way_is_not_finished_but_its_checkpoint_stays(t
         Store(tmp_path).obtain("key", fail)
     assert not Store(tmp_path).done("key").exists()
     assert (tmp_path / "key" / "checkpoint").read_text() == "half-way"
+
+
+@pytest.mark.parametrize("file", ["done/kl.json", "done/more", "files.json"])
+def test_a_result_with_another_content_or_without_its_list_is_made_anew(tmp_path: Path, file: str) -> None:
+    def make(_: Path, result: Path) -> None:
+        write_text(result / "kl.json", "0.01")
+        write_text(result / "more", "1")
+
+    Store(tmp_path).obtain("key", make)
+    path = tmp_path / "key" / file
+    path.unlink() if file == "files.json" else path.write_text("9.01"[: len(path.read_text())])
+    done = Store(tmp_path).obtain("key", make)
+    assert (done / "kl.json").read_text() == "0.01"
+    assert (done / "more").read_text() == "1"
+
+
+def test_a_file_of_the_users_beside_a_result_is_neither_taken_for_it_nor_removed(tmp_path: Path) -> None:
+    def make(workshop: Path, result: Path) -> None:
+        write_text(workshop / "checkpoint.safetensors", "half-way")
+        write_text(result / "x", "1")
+
+    write_text(tmp_path / "key" / "mine.txt", "mine")
+    done = Store(tmp_path).obtain("key", make)
+    assert (tmp_path / "key" / "mine.txt").read_text() == "mine"
+    write_text(done / "mine.txt", "mine")
+    with pytest.raises(UserError, match=r"done/mine\.txt: not written by ebmbench"):
+        Store(tmp_path).obtain("key", make)
+    assert (done / "mine.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("body", [b"", b'{"label": "seed', b"\xff\xfe", b"[" * 100_000])
+def test_json_that_is_damaged_is_named(tmp_path: Path, body: bytes) -> None:
+    (tmp_path / "a.json").write_bytes(body)
+    with pytest.raises(UserError, match=r"a\.json: damaged, no whole JSON"):
+        read_json(tmp_path / "a.json")
 
 
 def test_a_digest_does_not_depend_on_the_order_of_keys() -> None:

@@ -79,6 +79,10 @@ FAULTS = {
         ("/etc/two_moons.py", "datasets.two_moons.source: found '/etc/two_moons.py'"),
         ("../two_moons.py", "datasets.two_moons.source: found '../two_moons.py', allowed: a path inside the project"),
         ("two_mons.py", "datasets.two_moons.source: found 'two_mons.py', but there is no such file"),
+        ("work/mine.npy", "datasets.two_moons.source: found 'work/mine.npy', allowed: a path outside of work/, runs/"),
+        ("./runs/quick/mine.npy", "datasets.two_moons.source: found './runs/quick/mine.npy', allowed: a path outside"),
+        ("prepared/two_moons/train.npy", "datasets.two_moons.source: .*allowed: a path outside"),
+        ("work/downloads/mine.npy", "datasets.two_moons.source: .*allowed: a path outside"),
         ("two_moons.py, tset: 5", "datasets.two_moons.tset: found an unknown key.*did you mean 'test'"),
     ],
     "rows: 200": [("rows: [1", "params.yaml: not readable"), ("rows: 1\n  rows: 2", "params.yaml: not readable")],
@@ -108,6 +112,43 @@ def test_a_fault_is_named_with_file_key_finding_and_what_is_allowed(
     assert line.startswith("params.yaml: ")
     assert re.search(message, line)
     assert "\n" not in line
+
+
+@pytest.mark.parametrize("place", ["work/mine", "runs", "reports/x", "prepared/mnist", "features/../work/../runs/a"])
+def test_no_input_may_lie_where_outputs_are_written_and_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    said = f"found '{place}', allowed: a path outside of work/, runs/, reports/, prepared/, features/"
+    root = project(tmp_path)
+    text = (root / "params.yaml").read_text(encoding="utf-8")
+    for key in ("data.root", "metrics.inception_weights"):
+        name = key.partition(".")[2]
+        changed = re.sub(rf"\b{name}:[^\n]*", f"{name}: {place}", text, count=1)
+        (root / "params.yaml").write_text(changed, encoding="utf-8")
+        with pytest.raises(UserError, match=re.escape(f"params.yaml: {key}: {said}")):
+            load_params(root)
+    (root / "params.yaml").write_text(text, encoding="utf-8")
+    monkeypatch.setenv("EBMBENCH_DATA", place)
+    with pytest.raises(UserError, match=re.escape(f"EBMBENCH_DATA: {said}")):
+        ready(root, load_params(root))
+
+
+def test_a_link_into_an_output_is_refused_and_our_own_downloads_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = project(tmp_path, "ebmbench/data/two_moons.py", "mine.py")
+    (root / "runs").mkdir()
+    shutil.copyfile(ROOT / "ebmbench/data/two_moons.py", root / "runs" / "mine.py")
+    (root / "mine.py").symlink_to(root / "runs" / "mine.py")
+    with pytest.raises(
+        UserError, match=r"datasets\.two_moons\.source: found 'mine\.py', allowed: a path outside of work/"
+    ):
+        load_params(root)
+    (root / "mine.py").unlink()
+    shutil.move(root / "runs" / "mine.py", root / "mine.py")
+    for place in ("work/downloads", str(root / "work" / "downloads"), "data"):
+        monkeypatch.setenv("EBMBENCH_DATA", place)
+        ready(root, load_params(root))
 
 
 def test_the_command_ends_with_code_two_one_line_and_nothing_written(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def test_what_a_dead_process_was_writing_is_swept_and_what_a_living_one_writes_i
     assert list(tmp_path.iterdir()) == [mine]
 
 
-@pytest.mark.parametrize("file", ["done/a.bin", "sizes.json"])
+@pytest.mark.parametrize("file", ["done/a.bin", "files.json"])
 def test_a_finished_result_that_was_cut_short_is_made_anew(tmp_path: Path, file: str) -> None:
     def make(_: Path, result: Path) -> None:
         (result / "a.bin").write_bytes(b"whole")

@@ -1,11 +1,14 @@
 """`ebmbench clean` on a `work/` like a real one: what it frees, what it spares, and when it refuses."""
 
 import fcntl
+import shutil
 from pathlib import Path
 
 import pytest
 
 from ebmbench.cli.main import main
+from ebmbench.core.store import Store
+from pipelines.clone import claim
 from pipelines.lock import only_flow
 
 FILES = {
@@ -16,8 +19,8 @@ FILES = {
     "00000000000000aa/part-78/half": 1,
     "flow/logs/report.log": 1,
     "tuning/dsm.log": 1,
-    "downloads/mnist/train.gz": 5,
-    "scheduled/clone/.git/HEAD": 1,
+    "downloads/mnist/train-images-idx3-ubyte.gz": 5,
+    "scheduled/clone/.git/big": 1,
     "scheduled/clone/.dvc/cache/x": 6,
     "failures/train_two_moons-dsm.json": 1,
 }
@@ -30,13 +33,17 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / "work" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "work" / name).write_bytes(bytes(size * 2**20))
     (tmp_path / "params.yaml").touch()
+    claim(tmp_path / "claimed")
+    shutil.copytree(tmp_path / "claimed" / ".git", tmp_path / "work/scheduled/clone/.git", dirs_exist_ok=True)
+    shutil.rmtree(tmp_path / "claimed")
     monkeypatch.chdir(tmp_path)
     return tmp_path / "work"
 
 
 def left(work: Path) -> set[str]:
-    files = {file.relative_to(work).as_posix() for file in work.rglob("*") if file.is_file()}
-    return files - {"flow/lock", "scheduled/clone/work/flow/lock"}
+    files = {file.relative_to(work).as_posix() for file in work.rglob("*") if file.is_file() or file.is_symlink()}
+    made = {file for file in files if file.endswith("flow/lock") or file.startswith("scheduled/clone/.git/")}
+    return files - (made - set(FILES))
 
 
 def test_a_dry_run_tells_the_size_of_each_kind_and_removes_nothing(
@@ -66,6 +73,53 @@ def test_what_is_nowhere_else_stays(work: Path, capsys: pytest.CaptureFixture[st
 def test_all_leaves_only_the_reasons_of_failures_which_a_report_shows(work: Path) -> None:
     assert main(["clean", "--all"]) == 0
     assert left(work) == {"failures/train_two_moons-dsm.json"}
+
+
+MINE = [
+    "mine.npy",
+    "mine/notes.txt",
+    "0123456789abcdef/done/mine.txt",
+    "00000000000000aa/mine.txt",
+    "flow/logs/mine.csv",
+    "tuning/mine/best.yaml",
+    "downloads/mine/train.npy",
+    "scheduled/mine/.git/HEAD",
+    "workers/mine.txt",
+]
+
+
+@pytest.mark.parametrize("words", [[], ["--all"]])
+def test_what_the_program_did_not_write_stays_and_is_named(
+    work: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in MINE:
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).write_text("mine")
+    assert main(["clean", *words]) == 0
+    assert set(MINE) <= left(work)
+    told = next(line for line in capsys.readouterr().out.splitlines() if "not written by ebmbench" in line)
+    assert told.startswith("kept ")
+    assert told.endswith(
+        "  not written by ebmbench: work/00000000000000aa/mine.txt, work/0123456789abcdef/done/mine.txt, "
+        "work/downloads/mine/train.npy and 6 more"
+    )
+
+
+def test_a_link_is_not_followed(work: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    shutil.move(work / "downloads", elsewhere / "downloads")
+    (work / "downloads").symlink_to(elsewhere / "downloads")
+    assert main(["clean", "--all"]) == 0
+    assert (elsewhere / "downloads/mnist/train-images-idx3-ubyte.gz").is_file()
+    assert (work / "downloads").is_symlink()
+
+
+def test_a_result_goes_by_its_list(work: Path) -> None:
+    shutil.rmtree(work / "0123456789abcdef")
+    done = Store(work).obtain("0123456789abcdef", lambda _, result: (result / "any.thing").write_text("1") and None)
+    (done / "model.safetensors").write_text("mine")  # one of our names, but not in this result
+    assert main(["clean"]) == 0
+    assert [file for file in left(work) if file.startswith("0123")] == ["0123456789abcdef/done/model.safetensors"]
 
 
 def test_an_empty_project_frees_nothing(
