@@ -17,7 +17,7 @@ from threading import Event
 
 from ebmbench.core.pulse import VARIABLE
 from pipelines import guard
-from pipelines.dvc_cli import DVC, PAUSE_SECONDS, environment, is_lock_error
+from pipelines.dvc_cli import DVC, PAUSE_SECONDS, environment, is_lock_error, mended
 from pipelines.outcome import FAILED, RAN, RESTORED, SKIPPED, STOPPED, Outcome
 from pipelines.pulse import pulse_of
 from pipelines.workspace import LOGS
@@ -104,9 +104,11 @@ def attempts(command: list[str], log: Path, root: Path, stop: Event, variables: 
         text = log.read_text(encoding="utf-8", errors="replace")
         if code == 0:
             return RAN
-        if not is_lock_error(_dvc_errors(text[read:])) or time.monotonic() > give_up:
+        errors, read = _dvc_errors(text[read:]), len(text)
+        if mended(root, errors):
+            continue
+        if not is_lock_error(errors) or time.monotonic() > give_up:
             return FAILED
-        read = len(text)
         stop.wait(PAUSE_SECONDS)
     return STOPPED
 
