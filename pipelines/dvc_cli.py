@@ -28,7 +28,7 @@ PAUSE_SECONDS = 1.0
 
 # dvc/lock.py (the whole repository) and dvc/rwlock.py (one path); `--wait-for-lock` waits only for the first.
 _TABLE_ERRORS = ("RWLock-file", "codec can't decode")
-_TABLE, _TABLE_LOCK = Path(".dvc/tmp/rwlock"), Path(".dvc/tmp/rwlock.lock")
+_TABLE, _TABLE_LOCK = "rwlock", "rwlock.lock"
 _TABLE_SECONDS = 3.0  # DVC holds the table's lock for milliseconds
 _CLOCK_SECONDS = 2.0  # by which a process's start and a file's time may be wrong
 _LOCK_ERRORS = ("Unable to acquire lock", "is busy, it is being blocked by")
@@ -89,18 +89,20 @@ def mended(root: Path, complaint: str) -> bool:
     """Whether DVC failed for something in its table that is now gone: half a file, or entries of dead processes."""
     if not is_lock_error(complaint) and not any(error in complaint for error in _TABLE_ERRORS):
         return False
-    with _table_held(root) as ours:
-        return ours and _mend(root / _TABLE)
+    # As DVC looks for it: the project may be a part of a larger repository.
+    folder = next((place / ".dvc/tmp" for place in (root, *root.parents) if (place / ".dvc").is_dir()), root)
+    with _table_held(folder) as ours:
+        return ours and _mend(folder / _TABLE)
 
 
 @contextmanager
-def _table_held(root: Path) -> Iterator[bool]:
+def _table_held(folder: Path) -> Iterator[bool]:
     """Keep DVC from its table, which it reads and writes under this lock alone; whether that could be had."""
     try:
         # Never made here: with `core.hardlink_lock` the file's mere existence is the lock.
-        file = (root / _TABLE_LOCK).open("r+b")
+        file = (folder / _TABLE_LOCK).open("r+b")
     except OSError:
-        yield (root / _TABLE).exists()
+        yield (folder / _TABLE).exists()
         return
     give_up = time.monotonic() + _TABLE_SECONDS
     with file:

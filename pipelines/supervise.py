@@ -25,6 +25,7 @@ from pipelines.workspace import LOGS
 Process = subprocess.Popen[bytes]
 RETRY_SECONDS = 120.0
 _POLL_SECONDS = 0.1
+_LOG_GONE = "its log is gone: work/ was deleted while it ran; run again to make what was lost"
 
 
 @contextmanager
@@ -45,6 +46,7 @@ def guarded(command: list[str], log: Path, root: Path, env: dict[str, str]) -> I
 
 def _launch(arguments: list[str], log: Path, root: Path, env: dict[str, str]) -> Process:
     """In a session of its own: a terminal's Ctrl-C reaches the flow alone, which then stops its stages."""
+    log.parent.mkdir(parents=True, exist_ok=True)  # `work/` may have been deleted since
     with log.open("ab") as file:
         return subprocess.Popen(
             [sys.executable, "-I", "-S", guard.__file__, *arguments],
@@ -81,15 +83,15 @@ def reproduce(
 ) -> Outcome:
     """Let DVC bring one stage up to date; unless the options say otherwise, its upstreams are taken as they are."""
     log = log_of(stage)
-    (root / log).parent.mkdir(parents=True, exist_ok=True)
     (root / log).unlink(missing_ok=True)
     start = time.monotonic()
     command = [*DVC, "--wait-for-lock", "repro", *options, stage]
     with pulse_of(root, stage) as pulse:
         kind = attempts(command, root / log, root, stop, {**variables, VARIABLE: str(pulse)})
-    if kind == RAN:
-        kind = what_happened(stage, (root / log).read_text(encoding="utf-8", errors="replace"))
-    cause = complaint((root / log).read_text(encoding="utf-8", errors="replace")) if kind == FAILED else None
+    text = _read(root / log)
+    if kind == RAN and text is not None:
+        kind = what_happened(stage, text)
+    cause = (complaint(text) if text is not None else _LOG_GONE) if kind == FAILED else None
     return Outcome(kind, seconds=round(time.monotonic() - start, 3), log=log.as_posix(), cause=cause)
 
 
@@ -101,9 +103,9 @@ def attempts(command: list[str], log: Path, root: Path, stop: Event, variables: 
         code = run(command, log, root, stop, variables)
         if code is None:
             break
-        text = log.read_text(encoding="utf-8", errors="replace")
         if code == 0:
             return RAN
+        text = _read(log) or ""
         errors, read = _dvc_errors(text[read:]), len(text)
         if mended(root, errors):
             continue
@@ -111,6 +113,13 @@ def attempts(command: list[str], log: Path, root: Path, stop: Event, variables: 
             return FAILED
         stop.wait(PAUSE_SECONDS)
     return STOPPED
+
+
+def _read(log: Path) -> str | None:
+    try:
+        return log.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return None
 
 
 def what_happened(stage: str, text: str) -> str:

@@ -154,6 +154,17 @@ def test_a_failing_stage_fails_at_once_and_its_log_says_why(done: Path, before: 
     assert log.count("the disk is full\n") == 1
 
 
+@pytest.mark.parametrize(("end", "kind"), [("true", RAN), ("exit 3", FAILED)])
+def test_a_stage_whose_log_was_deleted_under_it_ends_as_it_ends_and_a_failure_says_so(
+    done: Path, before: Before, end: str, kind: str
+) -> None:
+    before(done, "rings-dsm", f"rm -r work; {end}")
+    (done / "code/dsm.py").write_text("# new\n")
+    outcome = reproduce(done, "train@rings-dsm", Event())
+    assert outcome.kind == kind
+    assert (outcome.cause or "").startswith("its log is gone: work/ was deleted" if kind == FAILED else "")
+
+
 def test_a_stage_that_another_dvc_holds_is_tried_again_until_it_is_free(
     done: Path, before: Before, wait_until: Callable[..., None]
 ) -> None:
