@@ -28,10 +28,10 @@ def only_flow(root: Path, wait: bool = False) -> Iterator[None]:
     """Hold the workspace, if need be after the flow that holds it; without `wait` raise `Busy`, which names it."""
     path = root / LOCK
     while True:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_ignored(path.parent)
         with path.open("a+", encoding="utf-8") as file:
             _lock(file, fcntl.LOCK_EX, wait)
-            if not _is_still(path, file):  # `ebmbench clean` held it and removed it: the next flow makes another
+            if not _is_still(path, file):  # somebody removed it: the next flow makes another
                 continue
             file.truncate(0)
             file.write(f"pid {os.getpid()}, started {time.strftime('%Y-%m-%d %H:%M:%S')}\n")
@@ -45,6 +45,13 @@ def no_flow(root: Path, wait: bool = False) -> None:
     if (root / LOCK).exists():
         with (root / LOCK).open(encoding="utf-8") as file:
             _lock(file, fcntl.LOCK_SH, wait)
+
+
+def _make_ignored(folder: Path) -> None:
+    """Make a folder that Git ignores, whatever the project's own list says."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / ".gitignore").exists():
+        (folder / ".gitignore").write_text("*\n", encoding="utf-8")
 
 
 def _lock(file: TextIO, kind: int, wait: bool) -> None:

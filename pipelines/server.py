@@ -8,6 +8,7 @@ environment is set.
 
 import atexit
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -33,6 +34,10 @@ _QUIET = {
     "PREFECT_CLIENT_MAX_RETRIES": "3",  # 14 s until a server that died is given up; Prefect's 5 are a minute each time
     "DO_NOT_TRACK": "1",
 }
+# The server has a log of its own, and says there why it could not start.
+_SERVER_LEVELS = ("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "PREFECT_SERVER_LOGGING_LEVEL")
+_OTHER_VERSION = "Can't locate revision"
+_HINT = "; another version of Prefect wrote its database: use that one, or set PREFECT_HOME to a new folder"
 # What Prefect sets for its own temporary server: no user interface, no services for schedules.
 _EPHEMERAL = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
 _APP = ["uvicorn", "--factory", "prefect.server.api.server:create_app", "--log-level", "error"]
@@ -60,20 +65,40 @@ def start_server(root: Path, owner: ExitStack, port: int | None = None, settings
     """Start a Prefect server on the loopback interface, to be ended by `owner`; the address of its API."""
     log = root / LOGS / "prefect-server.log"
     log.parent.mkdir(parents=True, exist_ok=True)
+    before = log.stat().st_size if log.exists() else 0
     port = port or _free_port()
     command = [sys.executable, "-m", *_APP, "--host", _LOOPBACK, "--port", str(port)]
-    process = owner.enter_context(guarded(command, log, root, {**os.environ, **settings}))
-    _wait_until_healthy(process, port, log)
+    process = owner.enter_context(guarded(command, log, root, {**os.environ, **_levels(), **settings}))
+    _wait_until_healthy(process, port, log, before)
     return f"http://{_LOOPBACK}:{port}/api"
 
 
-def _wait_until_healthy(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+def _levels() -> dict[str, str]:
+    """Errors at least are logged, unless the user wants another level."""
+    return {name: "ERROR" for name in _SERVER_LEVELS if os.environ.get(name, _QUIET[name]) == _QUIET[name]}
+
+
+def _wait_until_healthy(process: subprocess.Popen[bytes], port: int, log: Path, before: int) -> None:
     patience = float(os.environ.get(_PATIENCE, _QUIET[_PATIENCE]))
-    give_up = time.monotonic() + patience
+    start = time.monotonic()
     while not _healthy(port):
-        if process.poll() is not None or time.monotonic() > give_up:
-            raise UserError(f"the local Prefect server did not start within {patience:.0f} s, see {log}")
+        seconds, ending = time.monotonic() - start, None
+        if process.poll() is not None:
+            ending = f"ended after {seconds:.0f} s with exit code {process.returncode}"
+        elif seconds > patience:
+            ending = f"did not answer within {patience:.0f} s ({_PATIENCE} sets how long it may take)"
+        if ending:
+            raise UserError(f"the local Prefect server {ending}: {_cause(log, before)} (log: {log})")
         time.sleep(0.1)
+
+
+def _cause(log: Path, before: int) -> str:
+    """The last error that the server logged, in its own words; an exception begins with its type."""
+    text = log.read_bytes()[before:].decode(errors="replace") if log.exists() else ""
+    lines = [line for line in text.splitlines() if line.strip() and "Application startup failed" not in line]
+    errors = [line for line in lines if re.match(r"[A-Za-z_][\w.]*: ", line)] or lines
+    said = errors[-1].rpartition(" | ")[2].strip() if errors else "it said nothing"
+    return said + _HINT if _OTHER_VERSION in said else said
 
 
 def _healthy(port: int) -> bool:

@@ -18,7 +18,7 @@ from threading import Event
 from ebmbench.core import failures
 from ebmbench.core.pulse import VARIABLE
 from pipelines import guard
-from pipelines.dvc_cli import DVC, PAUSE_SECONDS, environment, is_lock_error
+from pipelines.dvc_cli import DVC, PAUSE_SECONDS, environment, is_lock_error, mended
 from pipelines.lockfile import forget, read_entry, untrue, why_distrusted
 from pipelines.outcome import FAILED, RAN, RESTORED, SKIPPED, STOPPED, Outcome
 from pipelines.pulse import pulse_of
@@ -28,6 +28,7 @@ Process = subprocess.Popen[bytes]
 RETRY_SECONDS = 120.0
 _POLL_SECONDS = 0.1
 _TRIES = 5  # of a stage whose inputs are edited each time in the moment in which it ends
+_LOG_GONE = "its log is gone: work/ was deleted while it ran; run again to make what was lost"
 
 
 @contextmanager
@@ -48,6 +49,7 @@ def guarded(command: list[str], log: Path, root: Path, env: dict[str, str]) -> I
 
 def _launch(arguments: list[str], log: Path, root: Path, env: dict[str, str]) -> Process:
     """In a session of its own: a terminal's Ctrl-C reaches the flow alone, which then stops its stages."""
+    log.parent.mkdir(parents=True, exist_ok=True)  # `work/` may have been deleted since
     with log.open("ab") as file:
         return subprocess.Popen(
             [sys.executable, "-I", "-S", guard.__file__, *arguments],
@@ -88,15 +90,15 @@ def reproduce(
     Where DVC then names other inputs than the stage has used, it is made again with those that are there now.
     """
     log = log_of(stage)
-    (root / log).parent.mkdir(parents=True, exist_ok=True)
     (root / log).unlink(missing_ok=True)
     failures.clear(root, stage)  # a stage that cannot even start must not be explained by what an earlier try said
     start = time.monotonic()
     with pulse_of(root, stage) as pulse:
         kind = _made(root, stage, stop, [*options], {**variables, VARIABLE: str(pulse)}, force)
-    if kind == RAN:
-        kind = what_happened(stage, (root / log).read_text(encoding="utf-8", errors="replace"))
-    cause = complaint((root / log).read_text(encoding="utf-8", errors="replace")) if kind == FAILED else None
+    text = _read(root / log)
+    if kind == RAN and text is not None:
+        kind = what_happened(stage, text)
+    cause = (complaint(text) if text is not None else _LOG_GONE) if kind == FAILED else None
     return Outcome(kind, seconds=round(time.monotonic() - start, 3), log=log.as_posix(), cause=cause)
 
 
@@ -125,14 +127,23 @@ def attempts(command: list[str], log: Path, root: Path, stop: Event, variables: 
         code = run(command, log, root, stop, variables)
         if code is None:
             break
-        text = log.read_text(encoding="utf-8", errors="replace")
         if code == 0:
             return RAN
-        if not is_lock_error(_dvc_errors(text[read:])) or time.monotonic() > give_up:
+        text = _read(log) or ""
+        errors, read = _dvc_errors(text[read:]), len(text)
+        if mended(root, errors):
+            continue
+        if not is_lock_error(errors) or time.monotonic() > give_up:
             return FAILED
-        read = len(text)
         stop.wait(PAUSE_SECONDS)
     return STOPPED
+
+
+def _read(log: Path) -> str | None:
+    try:
+        return log.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return None
 
 
 def what_happened(stage: str, text: str) -> str:

@@ -1,4 +1,4 @@
-"""Where a run keeps its own files (in `work/`, which is safe to delete), and where the report is."""
+"""Where a run keeps its own files (in `work/`, which is safe to delete, but for its lock), and where the report is."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ from ebmbench.core.errors import UserError
 from ebmbench.core.plain import plain
 
 FOLDER = Path("work/flow")
-LOCK = FOLDER / "lock"
+LOCK = Path(".ebmbench/lock")  # not in `work/`: who deletes that during a run must not let a second one in
 LOGS = FOLDER / "logs"
 OUTCOMES = FOLDER / "outcomes.json"
 PULSES = FOLDER / "pulses"

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 
 from ebmbench.cli import claims, clean, compare, listing, report, run, serve, stage, suite, tune, worker
-from ebmbench.core.console import DEBUG, forgiving, unheard
+from ebmbench.core.console import DEBUG, forgiving
 from ebmbench.core.errors import UserError, in_words
 from pipelines.answer import exit_code_of
 
@@ -59,11 +59,8 @@ def main(argv: list[str] | None = None) -> int:
     act: Callable[[argparse.Namespace], int] = arguments.act
     try:
         code = act(arguments)
-        sys.stdout.flush()  # here, where a reader that has gone is still ours to deal with
+        print(end="", flush=True)  # here, where a full disk is still ours to tell of
         return code
-    except BrokenPipeError:
-        unheard()
-        return 1
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return exit_code_of(error)

@@ -11,6 +11,7 @@ import pytest
 
 from ebmbench.core.errors import UserError
 from pipelines.lock import Busy, no_flow, only_flow
+from pipelines.workspace import LOCK
 
 HOLDER = """
 import sys, time
@@ -53,7 +54,7 @@ def test_the_lock_of_a_killed_flow_does_not_block_the_next(sandbox: Path, tmp_pa
         holder.send_signal(signal.SIGKILL)
         holder.wait()
         with only_flow(tmp_path):
-            assert f"pid {os.getpid()}," in (tmp_path / "work/flow/lock").read_text()
+            assert f"pid {os.getpid()}," in (tmp_path / LOCK).read_text()
 
 
 def test_who_waits_is_told_once_for_whom_and_then_holds_the_workspace(sandbox: Path, tmp_path: Path) -> None:
@@ -69,12 +70,12 @@ def test_who_waits_is_told_once_for_whom_and_then_holds_the_workspace(sandbox: P
     assert waiter.communicate("\n", timeout=20) == ("", "")
 
 
-def test_who_waited_for_a_lock_that_was_cleaned_away_still_excludes_others(sandbox: Path, tmp_path: Path) -> None:
+def test_who_waited_for_a_lock_that_was_removed_still_excludes_others(sandbox: Path, tmp_path: Path) -> None:
     with only_flow(tmp_path):
         waiter = wait_in(tmp_path)
         assert waiter.stderr is not None
         waiter.stderr.readline()
-        shutil.rmtree(tmp_path / "work")  # what `ebmbench clean` does while it holds the workspace
+        (tmp_path / LOCK).unlink()  # what `ebmbench clean --all` does to a clone that it holds
     assert waiter.stdout is not None
     assert waiter.stdout.readline() == "mine\n"
     with pytest.raises(UserError, match=f"pid {waiter.pid}"), only_flow(tmp_path):
@@ -82,14 +83,25 @@ def test_who_waited_for_a_lock_that_was_cleaned_away_still_excludes_others(sandb
     waiter.communicate("\n", timeout=20)
 
 
+def test_the_lock_outlives_the_folder_that_is_safe_to_delete_and_git_does_not_see_it(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    (tmp_path / "work/flow/logs").mkdir(parents=True)
+    with only_flow(tmp_path):
+        shutil.rmtree(tmp_path / "work")
+        with pytest.raises(Busy, match=f"pid {os.getpid()}"), only_flow(tmp_path):
+            pass
+        command = ["git", "status", "--porcelain"]
+        assert subprocess.run(command, cwd=tmp_path, check=True, capture_output=True).stdout == b""
+
+
 def test_asking_whether_the_workspace_is_free_neither_takes_it_nor_leaves_a_trace(tmp_path: Path) -> None:
     no_flow(tmp_path)
     assert list(tmp_path.iterdir()) == []
     with only_flow(tmp_path):
-        before = (tmp_path / "work/flow/lock").read_text()
+        before = (tmp_path / LOCK).read_text()
         with pytest.raises(Busy, match=f"pid {os.getpid()}, .*--wait"):
             no_flow(tmp_path)
-        assert (tmp_path / "work/flow/lock").read_text() == before
+        assert (tmp_path / LOCK).read_text() == before
     no_flow(tmp_path)
     with only_flow(tmp_path):
         pass

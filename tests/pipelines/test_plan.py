@@ -90,11 +90,6 @@ def test_a_busy_workspace_is_waited_for_and_then_named(
         assert ask(done, "status", "--json", patience=30).strip().startswith("{")
 
 
-def test_half_a_table_of_locks_is_mended(done: Path) -> None:
-    (done / ".dvc/tmp/rwlock").write_text('{"write": {')
-    assert read_plan(done).todo == ()
-
-
 @pytest.mark.parametrize("place", ["datasets: [two_moons, rings]", "methods: [dsm, nce]"])
 def test_a_name_that_a_shell_would_read_as_a_command_is_refused(workspace: Path, place: str) -> None:
     params = workspace / "params.yaml"

@@ -1,5 +1,6 @@
 """Commands that end when they should, and stages as DVC runs them."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from pipelines.outcome import FAILED, RAN, RESTORED, SKIPPED, STOPPED, Outcome, 
 from pipelines.plan import read_plan
 from pipelines.ready import drain
 from pipelines.supervise import complaint, reproduce, run
+from tests.pipelines.test_dvc_cli import note_lock
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 Processes = Callable[[Path], dict[int, str]]
@@ -45,6 +47,12 @@ def test_output_and_exit_code_of_a_command_are_kept(tmp_path: Path) -> None:
 def test_a_stage_gets_one_thread_and_this_python(tmp_path: Path) -> None:
     assert sh(tmp_path, "echo $OMP_NUM_THREADS $MKL_NUM_THREADS; command -v python") == 0
     assert (tmp_path / "log").read_text().split() == ["1", "1", str(Path(sys.executable).parent / "python")]
+
+
+def test_a_stage_runs_whatever_the_shell_of_the_account_is(done: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHELL", "/bin/false")  # as `nologin`, and every system has it
+    (done / "code/nce.py").write_text("# new\n")
+    assert reproduce(done, "train@rings-nce", Event()).kind == RAN
 
 
 def test_a_stage_that_says_what_to_mend_is_quoted_and_one_that_crashed_is_not() -> None:
@@ -146,6 +154,17 @@ def test_a_failing_stage_fails_at_once_and_its_log_says_why(done: Path, before: 
     assert log.count("the disk is full\n") == 1
 
 
+@pytest.mark.parametrize(("end", "kind"), [("true", RAN), ("exit 3", FAILED)])
+def test_a_stage_whose_log_was_deleted_under_it_ends_as_it_ends_and_a_failure_says_so(
+    done: Path, before: Before, end: str, kind: str
+) -> None:
+    before(done, "rings-dsm", f"rm -r work; {end}")
+    (done / "code/dsm.py").write_text("# new\n")
+    outcome = reproduce(done, "train@rings-dsm", Event())
+    assert outcome.kind == kind
+    assert (outcome.cause or "").startswith("its log is gone: work/ was deleted" if kind == FAILED else "")
+
+
 def test_a_stage_that_another_dvc_holds_is_tried_again_until_it_is_free(
     done: Path, before: Before, wait_until: Callable[..., None]
 ) -> None:
@@ -161,6 +180,14 @@ def test_a_stage_that_another_dvc_holds_is_tried_again_until_it_is_free(
             (done / "go").touch()
     assert outcome.kind == SKIPPED
     assert "is busy" in (done / str(outcome.log)).read_text()
+
+
+def test_a_stage_is_not_held_up_by_the_lock_of_a_dead_process_whose_number_another_has(done: Path) -> None:
+    (done / "code/dsm.py").write_text("# new\n")
+    note_lock(done, "write", os.getpid(), "/usr/bin/dvc repro")
+    outcome = reproduce(done, "train@rings-dsm", Event())
+    assert outcome.kind == RAN
+    assert (done / str(outcome.log)).read_text().count("is busy") == 1
 
 
 def test_a_stopped_stage_leaves_a_state_from_which_the_next_run_goes_on(

@@ -1,6 +1,7 @@
 """Two runs in one workspace, as two people start them: real commands, real processes."""
 
 import os
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.server import start_server
+from pipelines.workspace import LOCK
 from tests.pipelines.test_flow import finish, outcomes, start
 
 Before = Callable[[Path, str, str], None]
@@ -22,7 +24,7 @@ def api(sandbox: Path) -> Iterator[str]:
 
 
 def holds(root: Path, pid: int) -> bool:
-    lock = root / "work/flow/lock"
+    lock = root / LOCK
     return lock.exists() and f"pid {pid}," in lock.read_text(encoding="utf-8")
 
 
@@ -67,3 +69,31 @@ def test_a_run_that_waits_runs_what_is_stale_once_the_first_has_ended(
     assert finish(second)[0] == 0
     assert outcomes(done).keys() >= {"train@rings-nce", "train@two_moons-nce"}
     assert "train@rings-dsm" not in outcomes(done)
+
+
+@pytest.mark.slow
+def test_a_run_without_a_reader_and_without_its_work_folder_goes_on_and_lets_no_other_in(
+    done: Path, api: str, before: Before, wait_until: WaitUntil
+) -> None:
+    (done / "code/dsm.py").write_text("# new\n")
+    before(done, "rings-dsm", "touch begun; while [ ! -e go ]; do sleep 0.1; done; exit 3")
+    first = start(done, api)
+    assert first.stdout is not None
+    assert first.stderr is not None
+    assert first.stderr.readline().startswith("5 stages to bring up to date")
+    first.stdout.close()
+    first.stderr.close()  # as `2>&1 | head -1` does
+    wait_until((done / "begun").exists, 60, "a stage runs")
+    shutil.rmtree(done / "work")
+    code, _, err = finish(start(done, api))
+    assert code == 1
+    assert f"another run is at work in this folder: pid {first.pid}" in err
+    (done / "go").touch()
+    assert first.wait(timeout=120) == 1
+    assert outcomes(done) == {
+        "train@rings-dsm": "failed",
+        "evaluate@rings-dsm": "blocked",
+        "train@two_moons-dsm": "ran",
+        "evaluate@two_moons-dsm": "ran",
+        "report": "ran",
+    }
