@@ -29,6 +29,8 @@ from ebmbench.data.images.images import DATA_SEED, Images
 from ebmbench.data.arrays import Unreadable, read_arrays
 from ebmbench.data.images.own import checked_images, is_image, labelled, with_channels
 
+CONTRACT = ("sample", "log_prob", "score", "smoothed", "centres")  # of a density, what baselines and metrics ask of it
+
 
 @dataclass(frozen=True)
 class Source:
@@ -60,7 +62,7 @@ def open_source(name: str, entry: Dataset, root: Path) -> Source:
     if is_image(rows):
         return _own_images(name, with_channels(rows, path.name), labels, parts)
     values = torch.as_tensor(rows).float()
-    train, held_out = (_checked(values[part], name) for part in parts)
+    train, held_out = (_checked(values[part], path.name, name) for part in parts)
     return Source(train, held_out, None, "unknown")
 
 
@@ -78,12 +80,50 @@ def _from_python(name: str, entry: Dataset, path: Path, root: Path) -> Source:
     if list(inspect.signature(function).parameters) == ["files"]:
         return _from_images(name, entry, module, function, root)
     density = _density(function)
-    draw: Callable[[int, Generator], Any] = density.sample if density is not None else function
+    draw, said = _drawing(function, density, entry.source, name)
     splits = []
     for split, count in [("train", entry.train), ("test", entry.test)]:
-        rows = torch.as_tensor(draw(count, stream(DATA_SEED, "data", name, split))).float()
-        splits.append(_checked(rows, name))
+        rows = _rows(draw(count, stream(DATA_SEED, "data", name, split)), count, said, name)
+        splits.append(_checked(rows, said, name))
+    if splits[0].shape[1:] != splits[1].shape[1:]:
+        shapes = " and ".join(str(tuple(rows.shape)) for rows in splits)
+        raise UserError(f"{said}: found shapes {shapes}, allowed: events of one shape (params.yaml: datasets.{name})")
     return Source(splits[0], splits[1], density, getattr(module, "LICENCE", "unknown"))
+
+
+def _drawing(
+    function: Callable[..., Any], density: Density | None, source: str, name: str
+) -> tuple[Callable[[int, Generator], Any], str]:
+    """What draws events, and how it is called in a line."""
+    said = f"{source}: {getattr(function, '__name__', type(function).__name__)}"
+    called = inspect.signature(function)
+    if called.parameters:
+        try:
+            called.bind(1, None)
+        except TypeError as error:
+            allowed = "allowed: (count, generator), (files), or none for a density"
+            raise UserError(f"{said}: found {called}, {allowed} (params.yaml: datasets.{name})") from error
+        return function, f"{said}(count, generator)"
+    if lacking := [part for part in CONTRACT if not hasattr(density, part)]:
+        found = f"found {type(density).__name__} without {', '.join(lacking)}"
+        raise UserError(f"{said}(): {found}, allowed: a density with {', '.join(CONTRACT)} (params.yaml: datasets.{name})")
+    assert density is not None
+    return density.sample, f"{said}().sample(count, generator)"
+
+
+def _rows(given: Any, count: int, said: str, name: str) -> Tensor:
+    """What was drawn, in float32; anything but as many events of real numbers as were asked for is refused."""
+    allowed = f"allowed: {count} events of real numbers, ({count}, d), for count = {count} (params.yaml: datasets.{name})"
+    try:
+        rows = torch.as_tensor(given).detach()
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        found = f"found {type(given).__name__} ({' '.join(str(error).split())[:100]})"
+        raise UserError(f"{said}: {found}, {allowed}") from error
+    dense = rows.layout == torch.strided and rows.device.type != "meta"
+    if not dense or rows.is_complex() or rows.dim() < 2 or len(rows) != count:
+        kind = f"{rows.dtype}" + ("" if dense else f", {rows.layout}, {rows.device}")
+        raise UserError(f"{said}: found shape {tuple(rows.shape)}, type {kind.replace('torch.', '')}, {allowed}")
+    return rows.float().cpu()
 
 
 def _from_images(name: str, entry: Dataset, module: ModuleType, function: Callable[..., Any], root: Path) -> Source:
@@ -155,11 +195,13 @@ def _array(path: Path, name: str) -> tuple[np.ndarray, np.ndarray | None]:
     return rows, labels
 
 
-def _checked(rows: Tensor, name: str) -> Tensor:
-    if rows.dim() < 2 or len(rows) < 2 or rows.numel() == 0 or not torch.isfinite(rows).all():
-        raise UserError(
-            f"datasets.{name}: found shape {tuple(rows.shape)} or values that are not finite, allowed: finite (N, d), N ≥ 2"
-        )
+def _checked(rows: Tensor, said: str, name: str) -> Tensor:
+    where = f"(params.yaml: datasets.{name})"
+    if rows.dim() < 2 or len(rows) < 2 or rows.numel() == 0:
+        raise UserError(f"{said}: found shape {tuple(rows.shape)}, allowed: (N, d), N ≥ 2 {where}")
+    if lost := int((~torch.isfinite(rows)).sum()):
+        found = f"found {lost} of {rows.numel()} values that are not finite in single precision"
+        raise UserError(f"{said}: {found}, allowed: finite ones {where}")
     if float(rows.std(0).max()) == 0:
-        raise UserError(f"datasets.{name}: found constant data, allowed: data that vary")
+        raise UserError(f"{said}: found constant data, allowed: data that vary {where}")
     return rows
