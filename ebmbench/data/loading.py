@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Generator, Tensor
 
-from ebmbench.core.errors import UserError
+from ebmbench.core.errors import UserError, in_words
 from ebmbench.core.facts import UNVERIFIED
 from ebmbench.core.params import FILE, load_params
 from ebmbench.core.sections import Dataset
@@ -26,7 +26,7 @@ from ebmbench.core.streams import stream
 from ebmbench.data.densities.density import Density
 from ebmbench.data.images.files import files_of
 from ebmbench.data.images.images import DATA_SEED, Images
-from ebmbench.data.arrays import Unreadable, read_arrays
+from ebmbench.data.arrays import Unreadable, checked, drawn, read_arrays
 from ebmbench.data.images.own import checked_images, is_image, labelled, with_channels
 
 CONTRACT = ("sample", "log_prob", "score", "smoothed", "centres")  # of a density, what baselines and metrics ask of it
@@ -62,7 +62,7 @@ def open_source(name: str, entry: Dataset, root: Path) -> Source:
     if is_image(rows):
         return _own_images(name, with_channels(rows, path.name), labels, parts)
     values = torch.as_tensor(rows).float()
-    train, held_out = (_checked(values[part], path.name, name) for part in parts)
+    train, held_out = (checked(values[part], path.name, name) for part in parts)
     return Source(train, held_out, None, "unknown")
 
 
@@ -83,8 +83,8 @@ def _from_python(name: str, entry: Dataset, path: Path, root: Path) -> Source:
     draw, said = _drawing(function, density, entry.source, name)
     splits = []
     for split, count in [("train", entry.train), ("test", entry.test)]:
-        rows = _rows(draw(count, stream(DATA_SEED, "data", name, split)), count, said, name)
-        splits.append(_checked(rows, said, name))
+        rows = drawn(draw(count, stream(DATA_SEED, "data", name, split)), count, said, name)
+        splits.append(checked(rows, said, name))
     if splits[0].shape[1:] != splits[1].shape[1:]:
         shapes = " and ".join(str(tuple(rows.shape)) for rows in splits)
         raise UserError(f"{said}: found shapes {shapes}, allowed: events of one shape (params.yaml: datasets.{name})")
@@ -109,21 +109,6 @@ def _drawing(
         raise UserError(f"{said}(): {found}, allowed: a density with {', '.join(CONTRACT)} (params.yaml: datasets.{name})")
     assert density is not None
     return density.sample, f"{said}().sample(count, generator)"
-
-
-def _rows(given: Any, count: int, said: str, name: str) -> Tensor:
-    """What was drawn, in float32; anything but as many events of real numbers as were asked for is refused."""
-    allowed = f"allowed: {count} events of real numbers, ({count}, d), for count = {count} (params.yaml: datasets.{name})"
-    try:
-        rows = torch.as_tensor(given).detach()
-    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
-        found = f"found {type(given).__name__} ({' '.join(str(error).split())[:100]})"
-        raise UserError(f"{said}: {found}, {allowed}") from error
-    dense = rows.layout == torch.strided and rows.device.type != "meta"
-    if not dense or rows.is_complex() or rows.dim() < 2 or len(rows) != count:
-        kind = f"{rows.dtype}" + ("" if dense else f", {rows.layout}, {rows.device}")
-        raise UserError(f"{said}: found shape {tuple(rows.shape)}, type {kind.replace('torch.', '')}, {allowed}")
-    return rows.float().cpu()
 
 
 def _from_images(name: str, entry: Dataset, module: ModuleType, function: Callable[..., Any], root: Path) -> Source:
@@ -153,11 +138,16 @@ def _density(function: Callable[..., Any]) -> Density | None:
 
 def source_path(root: Path, source: str, name: str) -> Path:
     """The file that a dataset's entry names; it must be there, inside the project."""
-    path = (root / source).resolve()
+    found = f"{FILE}: datasets.{name}.source: found {source!r}"
+    try:
+        path = (root / source).resolve()
+        there = path.is_file()
+    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+        raise UserError(f"{found}, but it cannot be looked at ({in_words(error)[:200]})") from error
     if not path.is_relative_to(root.resolve()):
-        raise UserError(f"{FILE}: datasets.{name}.source: found {source!r}, allowed: a path inside the project")
-    if not path.is_file():
-        raise UserError(f"{FILE}: datasets.{name}.source: found {source!r}, but there is no such file")
+        raise UserError(f"{found}, allowed: a path inside the project")
+    if not there:
+        raise UserError(f"{found}, but there is no such file")
     return path
 
 
@@ -193,15 +183,3 @@ def _array(path: Path, name: str) -> tuple[np.ndarray, np.ndarray | None]:
             f"{path.name}: found shape {rows.shape}, type {rows.dtype}, allowed: at least 10 rows of numbers (N, d)"
         )
     return rows, labels
-
-
-def _checked(rows: Tensor, said: str, name: str) -> Tensor:
-    where = f"(params.yaml: datasets.{name})"
-    if rows.dim() < 2 or len(rows) < 2 or rows.numel() == 0:
-        raise UserError(f"{said}: found shape {tuple(rows.shape)}, allowed: (N, d), N ≥ 2 {where}")
-    if lost := int((~torch.isfinite(rows)).sum()):
-        found = f"found {lost} of {rows.numel()} values that are not finite in single precision"
-        raise UserError(f"{said}: {found}, allowed: finite ones {where}")
-    if float(rows.std(0).max()) == 0:
-        raise UserError(f"{said}: found constant data, allowed: data that vary {where}")
-    return rows

@@ -9,8 +9,9 @@ from typing import Any
 from torch import Tensor
 
 from ebmbench.core.code import source_hash
-from ebmbench.core.facts import Facts
-from ebmbench.core.files import write_json
+from ebmbench.core.errors import UserError
+from ebmbench.core.facts import Facts, load_facts
+from ebmbench.core.files import read_json, write_json
 from ebmbench.core.npy import save_array
 from ebmbench.core.params import load_params
 from ebmbench.core.sections import Dataset
@@ -43,6 +44,17 @@ def prepare(root: Path, dataset: str) -> None:
 def described(entry: Dataset) -> dict[str, Any]:
     """What an entry says of its data: not what it changes for methods, of which the data know nothing."""
     return entry.model_dump(exclude={"overrides"})
+
+
+def known_facts(folder: Path, entry: Dataset, root: Path) -> Facts | None:
+    """The facts in a prepared folder, if they are of the dataset as it stands now and not of an earlier one."""
+    try:
+        written = read_json(folder / "source.json")
+        if written != {**written, **described(entry), "sha256": source_hash(root / entry.source)}:
+            return None
+        return load_facts(folder)
+    except (UserError, OSError, ValueError, TypeError):  # the stage will say what is wrong, or make them anew
+        return None
 
 
 def _arrays(source: Source) -> dict[str, Tensor | None]:

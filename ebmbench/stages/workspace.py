@@ -17,7 +17,8 @@ from ebmbench.core.store import Store
 from ebmbench.data.loading import source_path
 from ebmbench.samplers.choice import parse
 from ebmbench.stages.cell import Cell
-from ebmbench.stages.jobs import cell_settings
+from ebmbench.stages.jobs import check_cell
+from ebmbench.stages.prepare import known_facts
 
 
 def ready(root: Path, params: Params) -> None:
@@ -25,9 +26,12 @@ def ready(root: Path, params: Params) -> None:
     for dataset in params.benchmark.datasets:
         here = params.on(dataset)
         parse(here.sampling.sampler, FILE, "sampling")
-        for method in params.benchmark.methods:
-            list(cell_settings(here, method))
-        source_path(root, params.datasets[dataset].source, dataset)
+        entry = params.datasets[dataset]
+        source_path(root, entry.source, dataset)
+        cells = [Cell(root, params.benchmark.suite, dataset, method) for method in params.benchmark.methods]
+        facts = known_facts(cells[0].data, entry, root)
+        for cell in cells:
+            check_cell(params, cell, facts)
     prune(root, params)
     # The report depends on this folder, and is to be written even if not one cell gets as far as to make it.
     (root / "runs" / params.benchmark.suite).mkdir(parents=True, exist_ok=True)
