@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from ebmbench.core.code import PACKAGE, parsed
-from ebmbench.core.errors import UserError, nearest
+from ebmbench.core.code import PACKAGE, text_of
+from ebmbench.core.errors import UserError, in_words, nearest
 
 KINDS = ("methods", "data", "metrics", "samplers", "models", "baselines", "claims")
 
@@ -59,10 +59,7 @@ def load(kind: str, name: str) -> ModuleType:
 
 
 def _read(file: Path) -> Entry | None:
-    try:
-        tree = parsed(file)
-    except ValueError as error:
-        raise UserError(str(error)) from error
+    tree = _tree(file)
     constants = dict(pair for node in tree.body if (pair := _constant(node)) is not None)
     if "PAPER" not in constants:
         return None
@@ -71,10 +68,29 @@ def _read(file: Path) -> Entry | None:
         name=file.stem,
         title=title,
         paper=str(constants["PAPER"]),
-        year=int(str(constants.get("YEAR", 0))),
+        year=_year(file, constants.get("YEAR", 0)),
         direction=str(constants.get("DIRECTION", "")),
         samples=bool(constants.get("SAMPLES", False)),
     )
+
+
+def _tree(file: Path) -> ast.Module:
+    """The syntax tree; a file that has none is named, for every list of its kind needs it."""
+    try:
+        return ast.parse(text_of(file).decode("utf-8"), filename=file.name)
+    except (SyntaxError, ValueError, OSError, RecursionError, MemoryError) as error:  # ValueError: no UTF-8
+        raise UserError(f"{_shown(file)}: found no Python ({in_words(error)}), allowed: Python in UTF-8") from error
+
+
+def _year(file: Path, value: object) -> int:
+    try:
+        return int(str(value))
+    except ValueError as error:
+        raise UserError(f"{_shown(file)}: YEAR: found {value!r}, allowed: a whole number") from error
+
+
+def _shown(file: Path) -> str:
+    return f"{PACKAGE.name}/{file.relative_to(PACKAGE).as_posix()}"
 
 
 def _constant(node: ast.stmt) -> tuple[str, object] | None:

@@ -6,11 +6,29 @@ Sections whose form belongs to a method, model or sampler are checked by its own
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 # Names become folders and stage names: letters, digits and underscores cannot leave the project or split a
 # stage's name.
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=60)]
+
+# Tables, figures and browsers read numbers as floating point: beyond it two whole numbers can be one.
+LARGEST_SEED = 2**53 - 1
+Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
+
+# Bytes. Most file systems end at 255 for a name; paths at 1024 or 4096, and the project's own folder comes first.
+LONGEST_NAME, LONGEST_PATH = 255, 1000
+
+
+def _short(path: str) -> str:
+    """A path that a file system can hold: a longer one is an error of the system wherever it is first looked at."""
+    lengths = [len(part.encode("utf-8", "replace")) for part in (path, *PurePosixPath(path).parts)]
+    if lengths[0] > LONGEST_PATH or max(lengths[1:], default=0) > LONGEST_NAME:
+        raise ValueError(f"a path of at most {LONGEST_PATH} bytes, and {LONGEST_NAME} for each name in it")
+    return path
+
+
+File = Annotated[str, AfterValidator(_short)]
 
 
 class Section(BaseModel):
@@ -23,7 +41,7 @@ class Benchmark(Section):
     """What is compared."""
 
     suite: Name
-    seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
+    seeds: list[Seed] = Field(min_length=1)
     datasets: list[Name]
     methods: list[Name]
     baselines: list[Name] = ["oracle", "gaussian"]
@@ -47,8 +65,8 @@ CLAIMS_FOLDER = "_claims"  # in `runs/<suite>/`, beside the folders of datasets
 class Claims(Section):
     """The seeds that claims are decided by; how many, each claim says itself."""
 
-    first: int = Field(3000, ge=0, description="the verdict rests on the seeds from here on")
-    again: int | None = Field(4000, ge=0, description="and is tried once more with those from here on; null: it is not")
+    first: Seed = Field(3000, description="the verdict rests on the seeds from here on")
+    again: Seed | None = Field(4000, description="and is tried once more with those from here on; null: it is not")
 
 
 class Divergence(Section):
@@ -95,13 +113,13 @@ class Training(Section):
 class Data(Section):
     """Where files are that a dataset cannot make by itself."""
 
-    root: str | None = Field(None, description="a folder with the files of image datasets; see docs/data.md")
+    root: File | None = Field(None, description="a folder with the files of image datasets; see docs/data.md")
 
 
 class Dataset(Section):
     """Where data come from: a Python file (`density()`, `sample(count, generator)`, `images(files)`) or NumPy's."""
 
-    source: str = Field(
+    source: File = Field(
         pattern=r"^[^/\\~](.*\.(py|npy|npz)|[^.]*)$",
         description="a path inside the project; of a folder, its dataset.py",
     )
@@ -166,7 +184,7 @@ class Metrics(Section):
     block: int = Field(1000, ge=2, description="samples per block of MMD²")
     reference: int = Field(10_000, ge=2, description="training images that generated ones are compared with")
     kid_subset: int = Field(250, ge=2, description="images per subset of KID")
-    inception_weights: str | None = Field(None, description="file with Inception-v3 weights; null: our own classifier")
+    inception_weights: File | None = Field(None, description="file with Inception-v3 weights; null: our own classifier")
     ais: Annealing = Annealing()
     health: Health = Health()
 

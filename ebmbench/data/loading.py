@@ -23,7 +23,7 @@ import torch
 from torch import Generator, Tensor
 
 from ebmbench.core.code import code_hash, imports_of, load_file, text_of
-from ebmbench.core.errors import UserError
+from ebmbench.core.errors import UserError, in_words
 from ebmbench.core.facts import UNVERIFIED
 from ebmbench.core.files import read_json
 from ebmbench.core.params import FILE, load_params
@@ -33,8 +33,10 @@ from ebmbench.core.streams import stream
 from ebmbench.data.densities.density import Density
 from ebmbench.data.images.files import files_of
 from ebmbench.data.images.images import DATA_SEED, Images
-from ebmbench.data.arrays import Unreadable, read_arrays
+from ebmbench.data.arrays import Unreadable, checked, drawn, read_arrays
 from ebmbench.data.images.own import checked_images, is_image, labelled, with_channels
+
+CONTRACT = ("sample", "log_prob", "score", "smoothed", "centres")  # of a density, what baselines and metrics ask of it
 
 
 MAIN = "dataset.py"  # of a source that is a folder
@@ -84,7 +86,7 @@ def open_source(name: str, entry: Dataset, root: Path) -> Source:
     if is_image(rows):
         return replace(_own_images(name, with_channels(rows, path.name), labels, parts), origin=_origin(reads, path))
     values = torch.as_tensor(rows).float()
-    train, held_out = (_checked(values[part], name) for part in parts)
+    train, held_out = (checked(values[part], path.name, name) for part in parts)
     return Source(train, held_out, None, "unknown", origin=_origin(reads, path))
 
 
@@ -136,12 +138,35 @@ def _from_python(name: str, entry: Dataset, path: Path, root: Path, reads: Reads
     if list(inspect.signature(function).parameters) == ["files"]:
         return _from_images(name, entry, module, function, root, reads)
     density = _density(function)
-    draw: Callable[[int, Generator], Any] = density.sample if density is not None else function
+    draw, said = _drawing(function, density, entry.source, name)
     splits = []
     for split, count in [("train", entry.train), ("test", entry.test)]:
-        rows = torch.as_tensor(draw(count, stream(DATA_SEED, "data", name, split))).float()
-        splits.append(_checked(rows, name))
+        rows = drawn(draw(count, stream(DATA_SEED, "data", name, split)), count, said, name)
+        splits.append(checked(rows, said, name))
+    if splits[0].shape[1:] != splits[1].shape[1:]:
+        shapes = " and ".join(str(tuple(rows.shape)) for rows in splits)
+        raise UserError(f"{said}: found shapes {shapes}, allowed: events of one shape (params.yaml: datasets.{name})")
     return Source(splits[0], splits[1], density, getattr(module, "LICENCE", "unknown"))
+
+
+def _drawing(
+    function: Callable[..., Any], density: Density | None, source: str, name: str
+) -> tuple[Callable[[int, Generator], Any], str]:
+    """What draws events, and how it is called in a line."""
+    said = f"{source}: {getattr(function, '__name__', type(function).__name__)}"
+    called = inspect.signature(function)
+    if called.parameters:
+        try:
+            called.bind(1, None)
+        except TypeError as error:
+            allowed = "allowed: (count, generator), (files), or none for a density"
+            raise UserError(f"{said}: found {called}, {allowed} (params.yaml: datasets.{name})") from error
+        return function, f"{said}(count, generator)"
+    if lacking := [part for part in CONTRACT if not hasattr(density, part)]:
+        found = f"found {type(density).__name__} without {', '.join(lacking)}"
+        raise UserError(f"{said}(): {found}, allowed: a density with {', '.join(CONTRACT)} (params.yaml: datasets.{name})")
+    assert density is not None
+    return density.sample, f"{said}().sample(count, generator)"
 
 
 def _from_images(
@@ -175,12 +200,17 @@ def _density(function: Callable[..., Any]) -> Density | None:
 
 def source_path(root: Path, source: str, name: str) -> Path:
     """The file that a dataset's entry names; it must be there, inside the project."""
-    path = (root / source).resolve()
-    path = path / MAIN if path.is_dir() else path
+    found = f"{FILE}: datasets.{name}.source: found {source!r}"
+    try:
+        path = (root / source).resolve()
+        path = path / MAIN if path.is_dir() else path
+        there = path.is_file()
+    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+        raise UserError(f"{found}, but it cannot be looked at ({in_words(error)[:200]})") from error
     if not path.is_relative_to(root.resolve()):
-        raise UserError(f"{FILE}: datasets.{name}.source: found {source!r}, allowed: a path inside the project")
-    if not path.is_file():
-        raise UserError(f"{FILE}: datasets.{name}.source: found {source!r}, but there is no such file")
+        raise UserError(f"{found}, allowed: a path inside the project")
+    if not there:
+        raise UserError(f"{found}, but there is no such file")
     return path
 
 
@@ -212,13 +242,3 @@ def _array(path: Path, name: str) -> tuple[np.ndarray, np.ndarray | None]:
             f"{path.name}: found shape {rows.shape}, type {rows.dtype}, allowed: at least 10 rows of numbers (N, d)"
         )
     return rows, labels
-
-
-def _checked(rows: Tensor, name: str) -> Tensor:
-    if rows.dim() < 2 or len(rows) < 2 or rows.numel() == 0 or not torch.isfinite(rows).all():
-        raise UserError(
-            f"datasets.{name}: found shape {tuple(rows.shape)} or values that are not finite, allowed: finite (N, d), N ≥ 2"
-        )
-    if float(rows.std(0).max()) == 0:
-        raise UserError(f"datasets.{name}: found constant data, allowed: data that vary")
-    return rows

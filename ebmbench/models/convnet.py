@@ -69,8 +69,9 @@ class Model(nn.Module):
             convolutions.append(convolution(channels, share(outputs), kernel, stride, padding))
             channels, size = share(outputs), [(side + 2 * padding - kernel) // stride + 1 for side in size]
         if min(size) < 1:
+            least = {"A": "28×28"}.get(settings.variant, "32×32")
             raise UserError(
-                f"model convnet {settings.variant}: found images of {facts.shape}, allowed: 28×28 or larger"
+                f"model convnet {settings.variant}: found images of {facts.shape}, allowed: {least} or larger"
             )
         sizes = [channels * size[0] * size[1], *(share(units) for units in LINEAR[settings.variant][:-1]), 1]
         linears = [linear(i, o) for i, o in zip(sizes, sizes[1:], strict=False)]

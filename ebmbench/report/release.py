@@ -7,7 +7,8 @@ from pathlib import Path
 from ebmbench.core.errors import UserError
 from ebmbench.report.index import PAGES, write_index
 
-VERSION = re.compile(r"v?\d+(\.\d+){0,3}([.-]?(a|b|rc|post)\d+)?")
+NUMBER = "[0-9]{1,9}"  # not \d, which has the digits of every script
+VERSION = re.compile(rf"v?{NUMBER}(\.{NUMBER}){{0,3}}([.-]?(a|b|rc|post){NUMBER})?")
 
 
 def release(root: Path, suite: str, version: str) -> Path:

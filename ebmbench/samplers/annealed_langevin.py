@@ -29,6 +29,7 @@ from ebmbench.samplers.langevin import langevin
 
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
 YEAR = 2019
+NO_LEVELS = "denoise: found true for an energy without noise levels, allowed: false"
 
 
 class Settings(SteppingSettings):
@@ -80,10 +81,14 @@ class Settings(SteppingSettings):
         """σ₁ … σ_L in float64, largest first."""
         return ladder(self.sigma_max, self.sigma_min, self.levels)
 
+    def misfit(self, facts: Facts | None, levels: bool, at_data: bool) -> str | None:
+        """An ordinary energy carries no noise that could be taken away."""
+        return NO_LEVELS if self.denoise and not levels else None
+
     def run(self, energy: Energy, x: Tensor, generator: Generator) -> Chain:
         """Sample with these settings."""
         if self.denoise and not conditional(energy):
-            raise UserError("sampler.denoise: found true for an energy without noise levels, allowed: false")
+            raise UserError(f"sampler.{NO_LEVELS}")
         sigmas = self.ladder()
         chain = annealed_langevin(energy, x, sigmas, self.steps, self.step_size, generator)
         return Chain(denoised(energy, chain.x, sigmas[-1]), chain.diagnostics) if self.denoise else chain

@@ -60,6 +60,14 @@ class SamplerSettings(BaseModel):
         """The same settings in the data's own units; a sampler without lengths has nothing to convert."""
         return self
 
+    def misfit(self, facts: Facts | None, levels: bool, at_data: bool) -> str | None:
+        """Why these settings cannot be used, as `key: found …, allowed: …`, or None.
+
+        `levels`: the network has noise levels; `at_data`: chains start at data as they are, not from noise. Facts are
+        None as long as the data are not prepared. `run` refuses the same: this is to know before anything is trained.
+        """
+        return None
+
     def run(self, energy: Energy, x: Tensor, generator: Generator) -> Chain:
         """Move the chains from `x` with these settings, which are in the data's own units."""
         raise NotImplementedError

@@ -16,6 +16,7 @@ source warps what it takes from its buffer. Diagnostics: as for Langevin.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -25,6 +26,7 @@ from torch.nn.functional import grid_sample
 
 from ebmbench.core.energy import Energy
 from ebmbench.core.errors import UserError
+from ebmbench.core.facts import Facts
 from ebmbench.core.streams import standard
 from ebmbench.samplers import langevin
 from ebmbench.samplers.chain import Chain, moments
@@ -52,11 +54,14 @@ class Settings(langevin.Settings):
         lengths[-1] -= sum(lengths) - self.steps
         return [self.model_copy(update={"steps": steps}) for steps in lengths]
 
+    def misfit(self, facts: Facts | None, levels: bool, at_data: bool) -> str | None:
+        """Images alone can be warped."""
+        return None if facts is None else no_image(facts.shape)
+
     def run(self, energy: Energy, x: Tensor, generator: Generator) -> Chain:
         """Sample with these settings."""
-        if x.dim() != 4:
-            shape = ", ".join(map(str, x.shape[1:]))
-            raise UserError(f"sampler.kind: found elastic_langevin for events ({shape}), allowed: for images (C, H, W)")
+        if (reason := no_image(x.shape[1:])) is not None:
+            raise UserError(f"sampler.{reason}")
         total, chain = torch.zeros(()), Chain(x)
         for start in range(0, self.steps, self.every):
             taken = min(self.every, self.steps - start)
@@ -71,6 +76,14 @@ class Settings(langevin.Settings):
         noise_std = math.sqrt(self.step_size) if self.noise_std is None else self.noise_std
         limits = langevin.Limits(self.clip, self.box)
         return langevin.langevin(energy, x, steps, self.step_size, noise_std, generator, limits)
+
+
+def no_image(shape: Sequence[int]) -> str | None:
+    """What is wrong with events of such a shape, if they cannot be warped."""
+    events = f"({', '.join(map(str, shape))})"
+    return (
+        None if len(shape) == 3 else f"kind: found elastic_langevin for events {events}, allowed: for images (C, H, W)"
+    )
 
 
 @torch.no_grad()

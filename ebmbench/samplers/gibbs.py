@@ -12,6 +12,7 @@ from torch import Generator, Tensor
 
 from ebmbench.core.energy import Energy
 from ebmbench.core.errors import UserError
+from ebmbench.core.facts import Facts
 from ebmbench.core.streams import uniform
 from ebmbench.samplers.chain import Chain, SamplerSettings
 from ebmbench.samplers.metropolis import moved
@@ -20,6 +21,7 @@ PAPER = (
     "Geman & Geman, Stochastic Relaxation, Gibbs Distributions, and the Bayesian Restoration of Images, TPAMI 6, 1984"
 )
 YEAR = 1984
+OTHER_STATES = "kind: found gibbs for states other than −1 and +1, allowed: a sampler of real states"
 
 
 class Settings(SamplerSettings):
@@ -27,12 +29,14 @@ class Settings(SamplerSettings):
 
     kind: Literal["gibbs"] = "gibbs"
 
+    def misfit(self, facts: Facts | None, levels: bool, at_data: bool) -> str | None:
+        """Noise is never in {−1, +1}, and of images only those of two grey values are."""
+        return OTHER_STATES if not at_data or (facts is not None and facts.levels not in (None, 2)) else None
+
     def run(self, energy: Energy, x: Tensor, generator: Generator) -> Chain:
         """Sample with these settings."""
         if not bool((x.abs() == 1).all()):
-            raise UserError(
-                "sampler.kind: found gibbs for states other than −1 and +1, allowed: a sampler of real states"
-            )
+            raise UserError(f"sampler.{OTHER_STATES}")
         return gibbs(energy, x, self.steps, generator)
 
 

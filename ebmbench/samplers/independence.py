@@ -6,6 +6,7 @@ gets there hardly ever leaves. m is the data's mean and w is `width` of the data
 asked of the energy. Diagnostics: acceptance rate.
 """
 
+import math
 from typing import Literal
 
 import torch
@@ -35,6 +36,15 @@ class Settings(SamplerSettings):
         centre = facts.mean if self.centre is None else self.centre
         return self.model_copy(update={"width": self.width * facts.unit, "centre": centre})
 
+    def misfit(self, facts: Facts | None, levels: bool, at_data: bool) -> str | None:
+        """A centre has the data's coordinates."""
+        return None if facts is None else self._off(math.prod(facts.shape))
+
+    def _off(self, size: int) -> str | None:
+        if self.centre is None or len(self.centre) == size:
+            return None
+        return f"centre: found {len(self.centre)} numbers, allowed: {size}, one a coordinate"
+
     def run(self, energy: Energy, x: Tensor, generator: Generator) -> Chain:
         """Sample with these settings; without a centre, around zero."""
         return independence(energy, x, self.steps, self._mean(x), self.width, generator)
@@ -43,10 +53,8 @@ class Settings(SamplerSettings):
         event = x.shape[1:]
         if self.centre is None:
             return torch.zeros(event, dtype=x.dtype, device=x.device)
-        if len(self.centre) != event.numel():
-            raise UserError(
-                f"sampler.centre: found {len(self.centre)} numbers, allowed: {event.numel()}, one a coordinate"
-            )
+        if (reason := self._off(event.numel())) is not None:
+            raise UserError(f"sampler.{reason}")
         return torch.tensor(self.centre, dtype=x.dtype, device=x.device).reshape(event)
 
 

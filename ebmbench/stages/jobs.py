@@ -4,7 +4,11 @@ The grid of swept settings times the seeds, each checked by its method's own sch
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import torch
 
 from ebmbench.core.errors import UserError
 from ebmbench.core.facts import Facts
@@ -12,7 +16,12 @@ from ebmbench.core.method import Settings
 from ebmbench.core.params import FILE, Params
 from ebmbench.core.registry import load, names
 from ebmbench.core.schema import check, known
+from ebmbench.core.sections import Sampling
+from ebmbench.samplers.buffer import Buffer
+from ebmbench.samplers.chain import SamplerSettings
+from ebmbench.stages.cell import Cell
 from ebmbench.training.job import Job, grid, shown
+from ebmbench.training.kinds import chosen, enough, enough_chains
 
 MOST_RUNS = 10_000  # of a cell: beyond it a sweep is a mistake
 
@@ -41,6 +50,100 @@ def cell_settings(params: Params, method: str) -> Iterator[tuple[Settings, Any, 
             f"models.{settings.model}",
         )
         yield settings, model, swept
+
+
+def check_cell(params: Params, cell: Cell, facts: Facts | None) -> None:
+    """Refuse a cell whose settings do not fit one another or its data, which stages would find after training only.
+
+    Without facts, while the data are not prepared, what needs none is checked. This reads `sampling` and `metrics`,
+    which training does not declare in `dvc.yaml`: no result of it depends on them.
+    """
+    params = params.on(cell.dataset)
+    _weights(cell.root, params.metrics.inception_weights)
+    seen: set[str] = set()  # networks: most values of a sweep have the same
+    for settings, model, _ in cell_settings(params, cell.method):
+        planned = Planned(cell, settings, model)
+        if facts is not None and planned.method.skip(settings, facts) is not None:
+            continue
+        planned.judged(params.sampling, facts)
+        if facts is not None:
+            enough(facts, params.sampling)
+            if (network := f"{settings.model} {model}") not in seen:
+                planned.shaped(facts)
+                seen.add(network)
+            if planned.own_sampler is None:  # else it has neither chains of training nor another choice of sampler
+                planned.trained(params, facts)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One setting of a cell, before anything of it is trained."""
+
+    cell: Cell
+    settings: Any
+    model: Any
+
+    @property
+    def method(self) -> Any:
+        """The method's class."""
+        return load("methods", self.cell.method).Method
+
+    @property
+    def own_sampler(self) -> SamplerSettings | None:
+        """As of a trained model."""
+        sampler: SamplerSettings | None = self.method.own_sampler(self.settings)
+        return sampler
+
+    def judged(self, sampling: Sampling, facts: Facts | None) -> None:
+        """The samplers that would draw each kind of samples of it."""
+        at_data, own = self.method.starts_at_data(self.settings), self.own_sampler is not None
+        named = own or (sampling.own and getattr(self.settings, "sampler", None) is not None)
+        for kind in sampling.kinds:
+            if kind == "buffer" or (kind == "data" and not at_data):
+                continue
+            sampler = chosen(self, kind, sampling)
+            reason = sampler.misfit(facts, own and _has_levels(self.settings.model), kind == "data")
+            self._refuse(f"methods.{self.cell.method}.sampler." if named else "sampling.sampler.", reason)
+
+    def shaped(self, facts: Facts) -> None:
+        """The network, built without memory for its weights."""
+        try:
+            _built(load("models", self.settings.model).Model, self.model, facts)
+        except UserError as error:
+            self._refuse(f"methods.{self.cell.method}.model: ", str(error).removeprefix("model "))
+
+    def trained(self, params: Params, facts: Facts) -> None:
+        """The sampler that training runs, and the buffer that is judged afterwards."""
+        method = _built(self.method, self.settings, facts)
+        if isinstance(getattr(method, "sampler", None), SamplerSettings):
+            at_data = self.method.starts_at_data(self.settings) and params.training.data_noise == 0
+            reason = method.sampler.misfit(facts, _has_levels(self.settings.model), at_data)
+            self._refuse(f"methods.{self.cell.method}.sampler.", reason)
+        buffer = getattr(method, "buffer", None)
+        persistent = getattr(self.settings, "init", "persistent") == "persistent"
+        if "buffer" in params.sampling.kinds and isinstance(buffer, Buffer) and persistent and len(buffer.chains):
+            enough_chains(len(buffer.chains), params.sampling.chains)
+
+    def _refuse(self, key: str, reason: str | None) -> None:
+        if reason is not None:
+            raise UserError(f"{FILE}: {key}{reason} (on {self.cell.dataset})")
+
+
+def _built(kind: Any, settings: Any, facts: Facts) -> Any:
+    """A network or a method without memory; None where that cannot be had, and training tells why, if it fails too."""
+    try:
+        with torch.device("meta"):
+            return kind(settings, facts)
+    except UserError:
+        raise
+    except Exception:
+        return None
+
+
+def _weights(root: Path, file: str | None) -> None:
+    if file is not None and not ((root / file).is_file() and file.endswith(".safetensors")):
+        found = f"found {file!r}, allowed: a file that is there, made by `python -m ebmbench.features.inception`"
+        raise UserError(f"{FILE}: metrics.inception_weights: {found}")
 
 
 def _sweeps(section: dict[str, Any], seeds: int, key: str) -> None:

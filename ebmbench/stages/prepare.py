@@ -8,11 +8,13 @@ from typing import Any
 
 from torch import Tensor
 
-from ebmbench.core.facts import Facts
-from ebmbench.core.files import write_json
+from ebmbench.core.errors import UserError
+from ebmbench.core.facts import Facts, load_facts
+from ebmbench.core.files import read_json, write_json
 from ebmbench.core.manifest import PREPARED, materialising
 from ebmbench.core.npy import save_array
 from ebmbench.core.params import load_params
+from ebmbench.core.reads import sha256_of
 from ebmbench.core.sections import Dataset
 from ebmbench.data.images.moments import image_facts
 from ebmbench.data.loading import Source, open_source
@@ -40,6 +42,22 @@ def prepare(root: Path, dataset: str) -> None:
 def described(entry: Dataset) -> dict[str, Any]:
     """What an entry says of its data: not what it changes for methods, of which the data know nothing."""
     return entry.model_dump(exclude={"overrides"})
+
+
+def known_facts(folder: Path, entry: Dataset, root: Path) -> Facts | None:
+    """The facts in a prepared folder, if they are of the dataset as it stands now and not of an earlier one."""
+    try:
+        written = read_json(folder / "source.json")
+        current = all(sha256_of(root / file) == found for file, found in written["files"].items())
+        return load_facts(folder) if current and written == {**written, **described(entry)} else None
+    except (
+        UserError,
+        OSError,
+        KeyError,
+        AttributeError,
+        TypeError,
+    ):  # the stage will say what is wrong, or make them anew
+        return None
 
 
 def _arrays(source: Source) -> dict[str, Tensor]:

@@ -15,19 +15,18 @@ import numpy as np
 from torch import Tensor
 
 from ebmbench.core.code import code_hash
-from ebmbench.core.errors import UserError
-from ebmbench.core.facts import Facts, read_split
+from ebmbench.core.facts import read_split
 from ebmbench.core.files import read_json, write_json
 from ebmbench.core.manifest import SAMPLED, materialising
 from ebmbench.core.npy import save_array
-from ebmbench.core.params import FILE, load_params
+from ebmbench.core.params import load_params
 from ebmbench.core.pulse import pulse
 from ebmbench.core.sections import Sampling
 from ebmbench.core.store import Store, digest
 from ebmbench.stages.arrays import save_arrays
 from ebmbench.stages.cell import SNAPSHOT_KIND, TRACE, Cell, cell_parser, open_cell, snapshots
 from ebmbench.stages.shell import run_stage
-from ebmbench.training.kinds import Drawn, draw
+from ebmbench.training.kinds import Drawn, draw, enough
 from ebmbench.training.run import peak_memory
 from ebmbench.training.trained import load
 
@@ -79,13 +78,6 @@ def _draw_snapshots(run: Path, sampling: Sampling, test: Tensor, result: Path) -
             drawn = draw(trained, SNAPSHOT_KIND, sampling, test)
             assert drawn is not None  # everything can be sampled from noise
             save_array(result / f"{file.stem}.npy", drawn.x.numpy())
-
-
-def enough(facts: Facts, sampling: Sampling) -> None:
-    """Images are judged beside as many test images: FID depends on the number."""
-    if facts.is_image and sampling.chains > facts.test:
-        found = f"found {sampling.chains} on {facts.name}"
-        raise UserError(f"{FILE}: sampling.chains: {found}, allowed: at most {facts.test}, as many as test images")
 
 
 def _leave(result: Path, drawn: dict[str, Drawn]) -> None:

@@ -14,7 +14,7 @@ from ebmbench.core.params import load_params
 from ebmbench.core.pulse import pulse
 from ebmbench.core.store import Store
 from ebmbench.stages.cell import Cell, cell_parser, open_cell
-from ebmbench.stages.jobs import cell_jobs
+from ebmbench.stages.jobs import cell_jobs, check_cell
 from ebmbench.stages.shell import run_stage
 from ebmbench.training.job import Job
 from ebmbench.training.run import train
@@ -22,10 +22,12 @@ from ebmbench.training.run import train
 
 def train_cell(cell: Cell) -> None:
     """Make or find every run, then materialise the cell's output whole."""
+    params, facts = load_params(cell.root), load_facts(cell.data)
+    check_cell(params, cell, facts)
     data = read_split(cell.data, "train")
     store = Store(cell.work, cell.fresh)
     done = {}
-    for job in pulse.each(cell_jobs(load_params(cell.root), cell.method, load_facts(cell.data))):
+    for job in pulse.each(cell_jobs(params, cell.method, facts)):
         done[job.label] = _obtain(store, job, data)
     with materialising(cell.folder / "train", TRAINED) as folder:
         for label, run in done.items():

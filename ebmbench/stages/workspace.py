@@ -36,7 +36,8 @@ from ebmbench.data.images.files import ROOT
 from ebmbench.data.loading import source_path
 from ebmbench.samplers.choice import parse
 from ebmbench.stages.cell import Cell
-from ebmbench.stages.jobs import cell_settings
+from ebmbench.stages.jobs import check_cell
+from ebmbench.stages.prepare import known_facts
 
 BASELINES_FOLDER = "_baselines"
 # The outputs of stages that are single files, from the folder of a cell, of baselines, of a claim (`dvc.yaml`).
@@ -53,9 +54,12 @@ def ready(root: Path, params: Params) -> None:
     for dataset in params.benchmark.datasets:
         here = params.on(dataset)
         parse(here.sampling.sampler, FILE, "sampling")
-        for method in params.benchmark.methods:
-            list(cell_settings(here, method))
-        source_path(root, params.datasets[dataset].source, dataset)
+        entry = params.datasets[dataset]
+        source_path(root, entry.source, dataset)
+        cells = [Cell(root, params.benchmark.suite, dataset, method) for method in params.benchmark.methods]
+        facts = known_facts(cells[0].data, entry, root)
+        for cell in cells:
+            check_cell(params, cell, facts)
     for folder, names in _output_folders(root, params).items():
         no_strangers(folder, names)
     prune(root, params)

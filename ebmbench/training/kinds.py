@@ -14,6 +14,7 @@ than the short.
 
 import math
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -86,7 +87,19 @@ def traced(energy: Energy, facts: Facts) -> Trace:
     return Trace(names, see)
 
 
-def chosen(trained: Trained, kind: Kind, sampling: Sampling) -> SamplerSettings:
+class Sampled(Protocol):
+    """What says how a model is sampled, before it is trained and after."""
+
+    @property
+    def settings(self) -> Any:
+        """The method's settings."""
+
+    @property
+    def own_sampler(self) -> SamplerSettings | None:
+        """The sampler that belongs to the method, if one does."""
+
+
+def chosen(trained: Sampled, kind: Kind, sampling: Sampling) -> SamplerSettings:
     """Which sampler, with how many steps."""
     steps = sampling.long if kind == "long" else sampling.short
     if trained.own_sampler is not None:
@@ -102,11 +115,23 @@ def chosen(trained: Trained, kind: Kind, sampling: Sampling) -> SamplerSettings:
 def _buffer(trained: Trained, count: int, seed: int) -> Drawn | None:
     if trained.chains is None:
         return None
-    if len(trained.chains) < count:
-        found = f"found {count} for a buffer of {len(trained.chains)} chains"
-        raise UserError(f"{FILE}: sampling.chains: {found}, allowed: no more, for all kinds are judged on as many")
+    enough_chains(len(trained.chains), count)
     index = torch.randperm(len(trained.chains), generator=stream(seed, "sample", "buffer"))[:count]
     return Drawn(trained.chains[index], "the training chains", {})
+
+
+def enough_chains(buffer: int, count: int) -> None:
+    """A buffer of so many chains must give as many samples as the other kinds have."""
+    if buffer < count:
+        found = f"found {count} for a buffer of {buffer} chains"
+        raise UserError(f"{FILE}: sampling.chains: {found}, allowed: no more, for all kinds are judged on as many")
+
+
+def enough(facts: Facts, sampling: Sampling) -> None:
+    """Images are judged beside as many test images: FID depends on the number."""
+    if facts.is_image and sampling.chains > facts.test:
+        found = f"found {sampling.chains} on {facts.name}"
+        raise UserError(f"{FILE}: sampling.chains: {found}, allowed: at most {facts.test}, as many as test images")
 
 
 def _drawn(chain: Chain, sampler: SamplerSettings, film: Film | None, trace: Trace | None) -> Drawn:

@@ -13,13 +13,12 @@ from ebmbench.core.errors import UserError
 from ebmbench.core.params import Params
 from ebmbench.core.registry import entries, names
 from ebmbench.core.schema import check, known, read_yaml
-from ebmbench.core.sections import Name, Section
+from ebmbench.core.sections import Name, Section, Seed
 from ebmbench.tuning.grid import Grid, whole_grid
 
 SPACE = "suites/tuning/space.yaml"
 DEFAULTS = "suites/defaults.yaml"
 
-Seed = Annotated[int, Field(ge=0)]
 Choices = Annotated[list[Any], Field(min_length=1)]
 
 

@@ -221,3 +221,92 @@ def test_a_link_out_of_the_project_is_refused(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "x.npy").symlink_to(tmp_path / "x.npy")
     assert "allowed: a path inside the project" in refused(tmp_path / "project", "x.npy")
+
+
+HONEST = "torch.randn(count, 2, generator=generator)"
+
+
+def python(root: Path, body: str) -> None:
+    (root / "mine.py").write_text(f"import numpy as np\nimport torch\n\n\n{body}\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("torch.randn(7, 2, generator=generator)", r"shape \(7, 2\), type float32"),
+        ("torch.randn(2 * count, 2, generator=generator)", r"shape \(60, 2\), type float32"),
+        (f"{HONEST}.to(torch.complex64)", r"shape \(30, 2\), type complex64"),
+        ("np.ones((count, 2)) * 1j", r"shape \(30, 2\), type complex128"),
+        ("torch.randn(count, generator=generator)", r"shape \(30,\), type float32"),
+        (f"{HONEST}.to_sparse()", r"shape \(30, 2\), type float32, sparse_coo, cpu"),
+        (f"{HONEST}.to('meta')", r"shape \(30, 2\), type float32, strided, meta"),
+        ("None", "NoneType"),
+        ("'a text'", "str"),
+        ("[[1.0, 2.0], [3.0]]", "list"),
+        ("[['a', 'b']] * count", "list"),
+        ("[[10**400, 1]] * count", "list"),
+        (f"({HONEST}, torch.zeros(count))", "tuple"),
+        ("np.array([['1', '2']] * count)", "ndarray"),
+    ],
+)
+def test_what_sample_gives_is_as_many_real_events_as_were_asked_for(tmp_path: Path, given: str, found: str) -> None:
+    python(tmp_path, f"def sample(count, generator):\n    return {given}")
+    allowed = r"allowed: 30 events of real numbers, \(30, d\), for count = 30 \(params\.yaml: datasets\.mine\)"
+    with pytest.raises(UserError, match=rf"^mine\.py: sample\(count, generator\): found {found}.*, {allowed}$"):
+        open_source("mine", Dataset(source="mine.py", train=30, test=10), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (f"def sample(count, generator):\n    return {HONEST} / 0", "found 60 of 60 values that are not finite"),
+        ("def sample(count, generator):\n    return torch.ones(count, 2)", "found constant data"),
+        ("def sample(count, generator):\n    return torch.rand(count, 0)", r"found shape \(30, 0\)"),
+        ("def sample(count, generator):\n    return torch.rand(count, 1 + count // 10)", r"\(30, 4\) and \(10, 2\)"),
+        ("def sample(count):\n    return torch.rand(count, 2)", r"found \(count\), allowed: \(count, generator\)"),
+        ("def sample(count, generator, more):\n    pass", r"found \(count, generator, more\), allowed"),
+        ("def density():\n    return None", "found NoneType without sample, log_prob"),
+        (
+            "def density():\n    return torch.distributions.Normal(0, 1)",
+            "found Normal without score, smoothed, centres",
+        ),
+    ],
+)
+def test_a_python_file_that_is_no_dataset_is_named_with_its_function(tmp_path: Path, body: str, words: str) -> None:
+    python(tmp_path, body)
+    with pytest.raises(UserError, match=rf"^mine\.py: (sample|density).*{words}.*\(params\.yaml: datasets\.mine\)$"):
+        open_source("mine", Dataset(source="mine.py", train=30, test=10), tmp_path)
+
+
+@pytest.mark.parametrize("given", [HONEST, f"{HONEST}.numpy()", f"{HONEST}.tolist()", f"{HONEST}.requires_grad_()"])
+def test_what_sample_gives_may_be_a_tensor_an_array_or_a_list(tmp_path: Path, given: str) -> None:
+    python(tmp_path, f"def sample(count, generator):\n    return {given}")
+    source = open_source("mine", Dataset(source="mine.py", train=30, test=10), tmp_path)
+    assert (source.train.shape, source.test.shape) == ((30, 2), (10, 2))
+    assert not source.train.requires_grad
+
+
+IMAGES = "from ebmbench.data.images.images import Images\n\n\ndef images(files):\n    return "
+GREY = "(torch.arange({}) % 7).to(torch.uint8).reshape({})"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("torch.rand(10, 1, 8, 8)", r"images\(files\): found Tensor, allowed: Images"),
+        ("Images(np.zeros((10, 1, 8, 8)), None)", "found train images of type ndarray"),
+        (
+            f"Images({GREY.format(640, '10, 1, 8, 8')}, torch.zeros(10, 1, 0, 8).byte())",
+            "found test images of type torch",
+        ),
+        (
+            f"Images({GREY.format(640, '10, 1, 8, 8')}, {GREY.format(360, '10, 1, 6, 6')})",
+            r"found images \(10, 1, 8, 8\) and \(10, 1, 6, 6\)",
+        ),
+    ],
+)
+def test_what_images_gives_is_two_splits_of_images(tmp_path: Path, given: str, words: str) -> None:
+    python(tmp_path, IMAGES + given)
+    (tmp_path / "params.yaml").write_bytes((Path(__file__).parents[2] / "params.yaml").read_bytes())
+    with pytest.raises(UserError, match=f"datasets.mine: .*{words}"):
+        open_source("mine", Dataset(source="mine.py", train=30, test=10), tmp_path)

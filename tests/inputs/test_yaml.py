@@ -50,6 +50,23 @@ def test_yaml_with_honest_aliases_is_read() -> None:
         ("sigma: 0.07", "sigma: [1, 1.0]", r"found \[1, 1.0\], allowed: one or more different"),
         ("source: ebmbench/data/two_moons.py", "source: a/../../x.py", "allowed: a path inside the project"),
         ("source: ebmbench/data/two_moons.py", 'source: "a\\e[2Jb.py"', "allowed: a path inside the project"),
+        (
+            "source: ebmbench/data/two_moons.py",
+            f"source: {'x' * 300}.py",
+            "two_moons.source: found 'xxx.*255 for each name",
+        ),
+        (
+            "source: ebmbench/data/two_moons.py",
+            f"source: {'é' * 150}.py",
+            "two_moons.source: found 'é.*255 for each name",
+        ),
+        (
+            "source: ebmbench/data/two_moons.py",
+            f"source: {'x/' * 600}x.py",
+            "two_moons.source: found .*at most 1000 bytes",
+        ),
+        ("root:", f"root: {'x' * 300}", "data.root: found .*255 for each name"),
+        ("inception_weights:", f"inception_weights: {'x' * 300}", "inception_weights: found .*255 for each name"),
         ("suite: quick", 'suite: "quick\\n"', "benchmark.suite: found"),
         ("budget: 3_000_000", '"bud\\e[31mget": 3', r"training.bud\\x1b\[31mget: found an unknown key"),
         ("budget: 3_000_000", f"{'k' * 900}: 3", r"training.k{100,200}\.\.\.: found an unknown key"),

@@ -78,7 +78,10 @@ def test_a_release_is_never_overwritten(project: Path) -> None:
     assert (target / "report.md").read_text() == "released"
 
 
-@pytest.mark.parametrize("version", ["latest", "../1", "1/2", "", ".", "1.0 final", "1\n"])
+@pytest.mark.parametrize(
+    "version",
+    ["latest", "../1", "1/2", "", ".", "1.0 final", "1\n", "\n1", "1\x1b[2J", "1\x00", "１.２", "١", "1.2²", "1" * 300],
+)
 def test_a_version_that_is_no_version_is_refused(project: Path, version: str) -> None:
     with pytest.raises(UserError, match="version"):
         release(project, "tiny", version)

@@ -2,10 +2,14 @@
 
 import copy
 import subprocess
+from pathlib import Path
 
 import pytest
 
 import ebmbench
+from ebmbench.core.errors import UserError
+from ebmbench.stages import suites
+from tests.core.test_params import project
 from tests.workflow.conftest import Clone, make_clone
 from tests.workflow.small_images import PAIR, write_suite
 
@@ -74,3 +78,48 @@ def test_results_survive_another_suite(pair: Clone, server: str) -> None:
     assert pair.trained() == trained
     assert {path: text for path, text in pair.metrics().items() if path in before} == before
     assert cells_of(pair, "pair") == DIGITS | MOONS
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        ("training:\n", "# why so few? ask Ada\ntraining:\n", "# why so few? ask Ada"),
+        ("sigma: 0.07", "sigma: 0.07 # from the pilot", "# from the pilot"),
+        ("restarts: 2", "restarts: 2\n  # restarts: 5", "# restarts: 5"),
+        ("seeds: [0, 1, 2]", "seeds: [0, # the first\n    1, 2]", "# the first"),
+        ("datasets:\n  ", f"# {'long ' * 40}\ndatasets:\n  ", "# long long"),
+    ],
+)
+def test_a_users_comment_is_not_dropped_without_being_asked_to(tmp_path: Path, old: str, new: str, shown: str) -> None:
+    root = project(tmp_path, old, new)
+    before = (root / "params.yaml").read_bytes()
+    with pytest.raises(UserError, match=r"^params\.yaml: found edits that no suite has \(the comment '") as caught:
+        suites.use(root, "smoke")
+    assert shown in str(caught.value)
+    assert len(str(caught.value)) < 250
+    assert (root / "params.yaml").read_bytes() == before
+    suites.use(root, "smoke", force=True)
+    assert suites.local_edits(root) == []
+
+
+@pytest.mark.parametrize("suite", list(suites.available(Path(__file__).parents[2])))
+def test_the_comments_that_a_suite_brings_are_nobodys_edits(tmp_path: Path, suite: str) -> None:
+    root = project(tmp_path)
+    suites.use(root, suite)
+    assert suites.comments((root / "params.yaml").read_text(encoding="utf-8"))
+    assert suites.local_edits(root) == []
+
+
+def test_what_looks_like_a_comment_inside_a_text_is_none() -> None:
+    text = """a: 'x # y' # one\nb: |\n  # text\n# two\nc: [1, # three\n 2]\n"""
+    assert suites.comments(text) == ["# one", "# two", "# three"]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"), [(b"\xff", "suites/mine.yaml: not readable"), (b"", "did you mean 'quick'")]
+)
+def test_a_suite_that_cannot_be_read_is_named(tmp_path: Path, body: bytes, words: str) -> None:
+    root = project(tmp_path)
+    (root / "suites/mine.yaml").write_bytes(body)
+    with pytest.raises(UserError, match=words):
+        suites.use(root, "quik")

@@ -39,19 +39,33 @@ def labelled(labels: np.ndarray | None, count: int, name: str) -> tuple[Tensor |
 
 def checked_images(images: Images, name: str, classes: list[str]) -> None:
     """Refuse what is not a pair of splits of images, with labels that the classes name."""
+    if not isinstance(images, Images):
+        raise UserError(f"datasets.{name}: images(files): found {type(images).__name__}, allowed: {Images.__name__}")
     for split, x, y in [
         ("train", images.train, images.train_labels),
         ("test", images.test, images.test_labels),
     ]:
-        if x.dtype != torch.uint8 or x.dim() != 4 or len(x) < 2 or int(x.max()) >= images.levels:
+        if not _are_images(x, images.levels):
             raise UserError(
-                f"datasets.{name}: found {split} images of type {x.dtype}, shape {tuple(x.shape)}, "
+                f"datasets.{name}: found {split} images of {_said(x)}, "
                 f"allowed: at least 2 of uint8 (N, C, H, W) below {images.levels}"
             )
         if bool((x == x[0]).all()):
             raise UserError(f"datasets.{name}: found constant data, allowed: data that vary")
         if (y is not None) != bool(classes) or (y is not None and not _fit(y, len(x), len(classes))):
             raise UserError(f"datasets.{name}: found {split} labels that do not fit the images or CLASSES")
+    if images.train.shape[1:] != images.test.shape[1:]:
+        found = f"found images {tuple(images.train.shape)} and {tuple(images.test.shape)}"
+        raise UserError(f"datasets.{name}: {found}, allowed: images of one shape")
+
+
+def _are_images(x: Tensor, levels: int) -> bool:
+    known = isinstance(x, Tensor) and x.dtype == torch.uint8 and x.dim() == 4 and len(x) >= 2 and x.numel() > 0
+    return known and int(x.max()) < levels
+
+
+def _said(x: Tensor) -> str:
+    return f"type {x.dtype}, shape {tuple(x.shape)}" if isinstance(x, Tensor) else f"type {type(x).__name__}"
 
 
 def _fit(labels: Tensor, count: int, classes: int) -> bool:
