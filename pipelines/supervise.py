@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event
 
@@ -114,7 +114,7 @@ def _made(root: Path, stage: str, stop: Event, options: list[str], variables: Ma
         if not names:
             return kind
         force = True
-        with log.open("a", encoding="utf-8") as file:
+        with suppress(OSError), log.open("a", encoding="utf-8") as file:
             file.write(f"error: {why_distrusted(names)}; it is made again\n")
     return FAILED
 

@@ -42,6 +42,7 @@ def act(arguments: argparse.Namespace) -> int:
 
 def _plan(arguments: argparse.Namespace) -> "Answer":
     from ebmbench.core.params import load_params
+    from ebmbench.stages.declared import require_keys
     from pipelines.forecast import forecast
 
     if arguments.suite:
@@ -49,6 +50,7 @@ def _plan(arguments: argparse.Namespace) -> "Answer":
         raise UserError(f"--dry-run writes nothing, so not the suite either; first `ebmbench suite use {name}`")
     root = project()
     load_params(root)
+    require_keys(root)
     return forecast(root, arguments.only, arguments.wait)
 
 

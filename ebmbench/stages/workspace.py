@@ -36,6 +36,7 @@ from ebmbench.data.images.files import ROOT
 from ebmbench.data.loading import source_path
 from ebmbench.samplers.choice import parse
 from ebmbench.stages.cell import Cell
+from ebmbench.stages.declared import require_declared, require_keys
 from ebmbench.stages.jobs import check_cell
 from ebmbench.stages.prepare import known_facts
 
@@ -50,6 +51,7 @@ OF_CLAIM = re.compile(r"(cost|metrics|record|verdict)\.json|figure\.png|values\.
 
 def ready(root: Path, params: Params) -> None:
     """Check what only the methods' own files can check, then tidy up. Nothing is written if the check fails."""
+    require_keys(root)
     outside_outputs(root, os.environ.get(ROOT), ROOT, but=DOWNLOADS)
     for dataset in params.benchmark.datasets:
         here = params.on(dataset)
@@ -60,6 +62,8 @@ def ready(root: Path, params: Params) -> None:
         facts = known_facts(cells[0].data, entry, root)
         for cell in cells:
             check_cell(params, cell, facts)
+    for method in params.benchmark.methods:
+        require_declared(root, f"train@{params.benchmark.datasets[0]}-{method}")
     for folder, names in _output_folders(root, params).items():
         no_strangers(folder, names)
     prune(root, params)
