@@ -7,6 +7,7 @@ and no file of the user's may change. Ends with 1 if anything else happens.
 """
 
 import argparse
+import json
 import os
 import pickle
 import random
@@ -153,6 +154,107 @@ def code_crashes(project: Project, dice: random.Random) -> str | None:
     return wrong or (None if "crash.py" in kept.read_text(encoding="utf-8") else "the traceback is lost")
 
 
+def key_missing(project: Project, dice: random.Random) -> str | None:
+    """A key with a default that DVC needs all the same: told before anything runs, not after the training."""
+    line = dice.choice(["claims: {}\n", "data: {}\n", "features: {}\n", "metrics: {health: {}}\n", ", claims: []"])
+    body = PARAMS.replace(line, "").encode()
+    words = dice.choice([["run", "--dry-run"], ["run"], ["train", "mine", "dsm"]])
+    needed = line != "claims: {}\n"  # by stages that this suite has none of
+    codes = (2,) if needed else (0,) if words != ["run"] else None
+    act = (lambda: None) if codes is None else (lambda: project.ebmbench(*words).complaint(*codes))
+    return _with(project, "params.yaml", body, act)
+
+
+def input_in_output(project: Project, dice: random.Random) -> str | None:
+    """A source, a data root or weights where the program removes files: refused at planning."""
+    places = ("work", "runs/tiny", "reports", "prepared", "features/mine")
+    place = dice.choice(places)
+    kinds = [PARAMS.replace("mine.npy", f"{place}/mine.npy"), PARAMS.replace("data: {}", f"data: {{root: {place}}}")]
+    kinds += [PARAMS.replace("health: {}", f"health: {{}}, inception_weights: {place}/x.pth")]
+    body = dice.choice(kinds).encode()
+    return _with(project, "params.yaml", body, lambda: project.ebmbench("run").complaint(2))
+
+
+def files_of_the_user(project: Project, dice: random.Random) -> str | None:
+    """Files of the user's in every folder that is written: `clean` and a stage by DVC leave them where they are."""
+    places = ["data/mine/raw.npy", "data/mnist/notes.txt", "work/mine.npy", "work/flow/notes.md", "runs/tiny/notes.md"]
+    places += ["runs/tiny/mine/dsm/notes.md", "runs/tiny/gone/dsm/mine.npy", "features/notes.md", "prepared/notes.md"]
+    for place in places:
+        (project.root / place).parent.mkdir(parents=True, exist_ok=True)
+        (project.root / place).write_text(place, encoding="utf-8")
+    if dice.random() < 0.5:
+        wrong = project.ebmbench("clean", *dice.choice([[], ["--all"]])).complaint(0)
+    else:
+        ended = project.run([sys.executable, "-m", "dvc", "repro", "--single-item", "--force", "prepare@mine"])
+        wrong = None if ended.code == 0 else ended.error[-200:]
+    lost = [place for place in places if not (project.root / place).is_file()]
+    return wrong or (f"lost: {lost}" if lost else None)
+
+
+def stranger_in_output(project: Project, dice: random.Random) -> str | None:
+    """A file of the user's inside a folder that DVC would empty: the run is refused, and names it."""
+    place = dice.choice(["prepared/mine", "runs/tiny/mine/dsm/train", "runs/tiny/mine/dsm/train/seed=0"])
+    path = project.root / place / "mine.npy"
+    path.write_text("mine", encoding="utf-8")
+    try:
+        ended = project.ebmbench(*dice.choice([["run"], ["prepare", "mine"] if "train" not in place else ["run"]]))
+        wrong = ended.complaint(2) or (None if "mine.npy" in ended.error else f"not named: {ended.error}")
+        return wrong or (None if path.exists() else "it is gone")
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def status_damaged(project: Project, dice: random.Random) -> str | None:
+    """status.json empty, cut short, or with names that lead out of the project: told in one line by who reads it."""
+    name = "runs/tiny/mine/dsm/train/seed=0/status.json"
+    whole = (project.root / name).read_bytes()
+    digest = whole.partition(b'"digest": "')[2][:16]
+    bodies = [b"", whole[: len(whole) // 2], whole.replace(digest, b"../../outside"), b"[]", b"{}"]
+    body = dice.choice([*bodies, whole.replace(b'"seed=0"', b'"../seed=0"')])
+    wrong = _with(project, name, body, lambda: project.ebmbench("sample", "mine", "dsm").complaint(2))
+    return wrong or ("written outside" if list(project.root.parent.glob("outside*")) else None)
+
+
+def digit_changed(project: Project, dice: random.Random) -> str | None:
+    """One digit of a finished result in work/, the length as before: it is made anew, to the same bytes."""
+    done = list((project.root / "work").glob("*/done/history.csv"))
+    file = dice.choice(sorted(done))
+    text = file.read_text(encoding="utf-8")
+    places = [place for place, sign in enumerate(text) if sign.isdigit()]
+    place = dice.choice(places)
+    file.write_text(text[:place] + str((int(text[place]) + 1) % 10) + text[place + 1 :], encoding="utf-8")
+    wrong = project.ebmbench("train", "mine", "dsm").complaint(0)
+    return wrong or (None if file.read_text(encoding="utf-8") == text else "the changed digit was taken")
+
+
+def lock_of_another(project: Project, dice: random.Random) -> str | None:
+    """DVC's table of locks names a process that ended, whose number another one has now."""
+    table = project.root / ".dvc" / "tmp" / "rwlock"
+    table.parent.mkdir(parents=True, exist_ok=True)
+    who = {"pid": os.getpid(), "cmd": "/usr/bin/dvc repro --single-item train@mine-dsm"}
+    paths = [str(project.root / "prepared" / "mine"), str(project.root / "runs")]
+    entry = {"write": who} if dice.random() < 0.5 else {"read": [who]}
+    table.write_text(json.dumps({dice.choice(paths): entry}), encoding="utf-8")
+    return project.ebmbench("run", "--dry-run").complaint(0)
+
+
+def seed_beyond(project: Project, dice: random.Random) -> str | None:
+    """A seed that floating point cannot tell from its neighbour."""
+    seed = dice.choice([2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**64])
+    body = PARAMS.replace("seeds: [0]", f"seeds: [0, {seed}]").encode()
+    return _with(project, "params.yaml", body, lambda: project.ebmbench("run").complaint(2))
+
+
+def undeclared(project: Project, dice: random.Random) -> str | None:
+    """A dataset that imports or reads what DVC does not see: refused, with what to do."""
+    (project.root / "helper.py").write_text("X = 2\n", encoding="utf-8")
+    bodies = ["import helper\n", "open('mine.npy', 'rb').close()\n", "import json; json.load(open('package.json'))\n"]
+    (project.root / "package.json").write_text("{}", encoding="utf-8")
+    tail = "import torch\ndef sample(count, generator):\n    return torch.randn(count, 2, generator=generator)\n"
+    body = (dice.choice(bodies) + tail).encode()
+    return _with(project, "crash.py", body, lambda: project.ebmbench("prepare", "crash").complaint(2))
+
+
 FAULTS: dict[str, Fault] = {
     "params.yaml damaged": params_damaged,
     "params.yaml hostile": params_hostile,
@@ -166,6 +268,15 @@ FAULTS: dict[str, Fault] = {
     "clock that jumps": clock_jumps,
     "locale without UTF-8": other_locale,
     "a user's code crashes": code_crashes,
+    "a key that DVC needs is missing": key_missing,
+    "an input among the outputs": input_in_output,
+    "files of the user's in folders that are written": files_of_the_user,
+    "a file of the user's inside an output": stranger_in_output,
+    "status.json damaged or hostile": status_damaged,
+    "a digit of a finished result changed": digit_changed,
+    "a lock of a process that is another one now": lock_of_another,
+    "a seed beyond 2⁵³": seed_beyond,
+    "a dataset that reads what DVC does not see": undeclared,
 }
 
 
