@@ -14,11 +14,12 @@ import pytest
 from ebmbench.core.failures import note
 from ebmbench.report import staleness
 from ebmbench.report.build import build
+from ebmbench.report.cells import versions_of
 from ebmbench.report.frame import collect
 from ebmbench.report.glance import glance
 from ebmbench.report.prose import abstract
-from ebmbench.report.staleness import differences
-from tests.report.suite import write_records
+from ebmbench.report.provenance import provenance
+from ebmbench.report.staleness import Present, differences
 
 Params = dict[str, Any]
 ALL = {"oracle", "gaussian", "mle", "adance", "ncsn"}
@@ -110,7 +111,7 @@ def test_the_seeds_of_the_abstract_are_those_of_the_results(root: Path, whole: P
     ("edit", "stale", "differs"),
     [
         (lambda params: params["methods"].update(ncsn={"sigma": 1}), {"ncsn"}, "`methods.ncsn.sigma` was not set, is"),
-        (lambda params: params.update(sampling={"chains": 9}), ALL, "`sampling.chains`|`sampling` was not set"),
+        (lambda params: params.update(sampling={"chains": 9}), ALL, "`sampling(.chains)?` was not set"),
         (lambda params: params.update(resources={"mle": {}}), set(), ""),
     ],
 )
@@ -157,9 +158,10 @@ def test_each_of_the_records_is_needed(root: Path, whole: Params) -> None:
         "runs/tiny/eight_gaussians/mle/record/sample.json": "sample@eight_gaussians-mle",
         "runs/tiny/eight_gaussians/mle/record/evaluate.json": "evaluate@eight_gaussians-mle",
     }.items():
-        write_records(root, whole)
+        good = (root / path).read_text()
         (root / path).write_text("{")
         assert reason(collect(root, whole), "mle") == f"stale: made without a record of what from: `{stage}`"
+        (root / path).write_text(good)
     (root / "runs/tiny/eight_gaussians/_baselines/record.json").unlink()
     assert "`baselines@eight_gaussians`" in reason(collect(root, whole), "_baselines")
 
@@ -187,9 +189,9 @@ def test_the_report_names_the_versions_that_made_its_cells(root: Path, whole: Pa
     content = json.loads(record.read_text())
     content["versions"]["torch"] = "2.1.0"
     record.write_text(json.dumps(content))
-    text = (build(root, whole) / "report.md").read_text(encoding="utf-8").partition("## Provenance")[2]
-    assert re.search(r"\| torch \| [\w.+]+ \(4 cells\), 2\.1\.0 \(1 cell\) \|", text)
-    assert re.search(r"\| report built with \| torch [\w.+]+ \|", text)
+    facts = provenance(root, "tiny", versions_of(Present(root, whole), collect(root, whole)))
+    assert re.fullmatch(r"[\w.+]+ \(4 cells\), 2\.1\.0 \(1 cell\)", facts["torch"])
+    assert re.fullmatch(r"torch [\w.+]+", facts["report built with"])
 
 
 def test_differences_name_the_very_keys() -> None:
