@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ebmbench.core.params import FILE
+from ebmbench.report.cells import versions_of
 from ebmbench.report.curves import collect_curves, write_curves
 from ebmbench.report.figures.classes import classes
 from ebmbench.report.figures.cost import costs
@@ -30,6 +31,7 @@ from ebmbench.report.markdown import Images, assemble
 from ebmbench.report.provenance import provenance
 from ebmbench.report.results import write_results
 from ebmbench.report.sampled import all_sampled
+from ebmbench.report.staleness import Present
 from ebmbench.report.theme import themed
 
 
@@ -47,9 +49,11 @@ def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
     if len(curves):
         write_curves(curves, fresh / "curves.csv")
     images = draw(root, frame, curves, fresh / "figures")
-    text = assemble(frame, params, images, all_sampled(root, frame), provenance(root, params["benchmark"]["suite"]))
+    present = Present(root, params)
+    facts = provenance(root, present.suite, versions_of(present, frame))
+    text = assemble(frame, params, images, all_sampled(root, frame), facts)
     if (root / FILE).is_file():
-        shutil.copyfile(root / FILE, fresh / FILE)  # what the numbers were made with, for `ebmbench compare`
+        shutil.copyfile(root / FILE, fresh / FILE)  # what the numbers shown were made with, for `ebmbench compare`
     (fresh / "report.md").write_text(text, encoding="utf-8", newline="\n")
     write_page(fresh)
     exchange(fresh, out)

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from ebmbench.report.cells import LOST
+from ebmbench.report.cells import LOST, OTHERWISE
 from ebmbench.report.frame import variant
 from ebmbench.report.kinds import KINDS, SAID, image_sets
 from ebmbench.report.literal import literal
@@ -50,6 +50,15 @@ def tally(frame: pd.DataFrame) -> dict[str, int]:
     counts = runs["status"].value_counts()
     found = {status: int(counts.get(status, 0)) for status in ("ok", "diverged", "skipped")}
     return found | {status: int((frame["status"] == status).sum()) for status in LOST}
+
+
+def stale_line(frame: pd.DataFrame) -> str:
+    """How many cells are stale and what to do about it; empty if none is."""
+    stale = tally(frame)["stale"]
+    if not stale:
+        return ""
+    count, it, them = ("1 cell is", "its", "it") if stale == 1 else (f"{stale} cells are", "their", "them")
+    return f"{count} stale: {it} numbers were {OTHERWISE}, so they are not shown; `ebmbench run` makes {them} anew."
 
 
 def _names(rows: pd.DataFrame) -> list[str]:

@@ -13,19 +13,19 @@ import pandas as pd
 from ebmbench.report.cells import Cell, read_baselines, read_cell, read_json
 from ebmbench.report.references import BASELINES, baselines
 from ebmbench.report.results import Row, typed
+from ebmbench.report.staleness import Present
 
 STAGES = ("train", "sample", "evaluate")
 
 
 def collect(root: Path, params: dict[str, Any]) -> pd.DataFrame:
     """The frame of `results.csv` for the suite that `params` describes."""
-    benchmark = params["benchmark"]
-    suite = str(benchmark["suite"])
+    present, benchmark = Present(root, params), params["benchmark"]
     rows: list[Row] = []
     for dataset in benchmark["datasets"]:
-        rows += _baseline_rows(root, suite, dataset)
+        rows += _baseline_rows(present, dataset)
         for method in benchmark["methods"]:
-            rows += _method_rows(root, suite, dataset, method)
+            rows += _method_rows(present, dataset, method)
     return typed(rows)
 
 
@@ -34,12 +34,12 @@ def variant(method: str, settings: str) -> str:
     return f"{method} {settings}".strip()
 
 
-def _method_rows(root: Path, suite: str, dataset: str, method: str) -> list[Row]:
-    cell = read_cell(root, suite, dataset, method)
-    place = {"suite": suite, "dataset": dataset, "method": method}
+def _method_rows(present: Present, dataset: str, method: str) -> list[Row]:
+    cell = read_cell(present, dataset, method)
+    place = {"suite": present.suite, "dataset": dataset, "method": method}
     if cell.state != "ok":
         return [place | _lost(cell)]
-    folder = root / "runs" / suite / dataset / method
+    folder = present.root / "runs" / present.suite / dataset / method
     rows = cell.rows + [place | run for run in _silent_runs(cell)]
     ends = {
         label: {"steps": _text(run.get("step")), "restarts": _text(run.get("restarts"))}
@@ -49,12 +49,12 @@ def _method_rows(root: Path, suite: str, dataset: str, method: str) -> list[Row]
     return _ordered([row | ends[row["label"]] | _cost(costs, row["label"]) for row in rows])
 
 
-def _baseline_rows(root: Path, suite: str, dataset: str) -> list[Row]:
-    cell = read_baselines(root, suite, dataset)
+def _baseline_rows(present: Present, dataset: str) -> list[Row]:
+    cell = read_baselines(present, dataset)
     if cell.state != "ok":
-        place = {"suite": suite, "dataset": dataset, "method": BASELINES}
+        place = {"suite": present.suite, "dataset": dataset, "method": BASELINES}
         return [place | _lost(cell)]
-    costs = {"evaluate": read_json(root / "runs" / suite / dataset / BASELINES / "cost.json")}
+    costs = {"evaluate": read_json(present.root / "runs" / present.suite / dataset / BASELINES / "cost.json")}
     return _ordered([row | _cost(costs, row["label"]) for row in cell.rows])
 
 

@@ -43,7 +43,7 @@ class Column:
 
 def glance(frame: pd.DataFrame) -> str:
     """The tables, each with a line that says what is in it."""
-    several = frame["seed"].nunique() > 1
+    several = frame["seed"].nunique() != 1
     plane = [Column(f"`{dataset}`", dataset, toys(frame)) for dataset in datasets(toys(frame))]
     pictured = [
         Column(f"`{dataset}`, {kind}", dataset, slice_of(frame, dataset, kind))

@@ -8,7 +8,7 @@ import pandas as pd
 from ebmbench.report.catalogue import method_lines, method_names, metric_lines, papers
 from ebmbench.report.costs import cost_table
 from ebmbench.report.explained import explained
-from ebmbench.report.failures import failure_table, missing_table
+from ebmbench.report.failures import failure_table, missing_table, stale_line
 from ebmbench.report.figures.image import Image
 from ebmbench.report.glance import glance
 from ebmbench.report.groups import datasets, metrics
@@ -68,7 +68,7 @@ def assemble(
         ),
         "Ranks": (ranks := ranking(frame, images.ranks)),
         "Health of the runs": _health(frame, params),
-        "How to read it": _reading(frame, params, samplers, bool(ranks)),
+        "How to read it": _reading(frame, samplers, bool(ranks)),
         "Interval of renewal": _sweep(frame, images),
         "Training health": _gallery(images.health, "No histories yet."),
         "Cost against quality": "\n\n".join(
@@ -79,7 +79,7 @@ def assemble(
         "Provenance": provenance_text(facts),
         "Papers": "\n".join(papers(frame)) or "None.",
     }
-    title = f"# ebmbench: suite `{params['benchmark']['suite']}`\n\n{abstract(frame, params)}"
+    title = f"# ebmbench: suite `{params['benchmark']['suite']}`\n\n{abstract(frame)}"
     return "\n\n".join([title, *(f"## {name}\n\n{text}" for name, text in sections.items() if text)]) + "\n"
 
 
@@ -89,11 +89,11 @@ def _health(frame: pd.DataFrame, params: dict[str, Any]) -> str:
     return "\n\n".join([HEALTH, meanings(frame, params), markdown_table(header, health_table(frame), left=4)])
 
 
-def _reading(frame: pd.DataFrame, params: dict[str, Any], samplers: dict[str, Sampled], ranked: bool) -> str:
+def _reading(frame: pd.DataFrame, samplers: dict[str, Sampled], ranked: bool) -> str:
     plane = len(toys(frame)) > 0
     said = notes(method_names(frame), samplers.get(PLANE, {}), plane, bool(image_sets(frame)))
     parts = [
-        statistic(params),
+        statistic(frame),
         RANKED if ranked else "",
         TOGETHER if plane else MISSES,
         explained(frame, samplers),
@@ -140,7 +140,8 @@ def _full(frame: pd.DataFrame) -> str:
 
 def _failures(frame: pd.DataFrame) -> str:
     missing = missing_table(frame)
-    return failure_table(frame) + (f"\n\nValues that good runs could not give:\n\n{missing}" if missing else "")
+    gaps = f"Values that good runs could not give:\n\n{missing}" if missing else ""
+    return "\n\n".join(filter(None, [stale_line(frame), failure_table(frame), gaps]))
 
 
 def provenance_text(facts: dict[str, str]) -> str:

@@ -1,13 +1,12 @@
 """The sentences of the report: what was compared, what came out of it, how to read the numbers."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 
 from ebmbench.report.catalogue import method_names
 from ebmbench.report.costs import budgets, equal
-from ebmbench.report.failures import tally
+from ebmbench.report.failures import stale_line, tally
 from ebmbench.report.groups import RATIO, datasets
 from ebmbench.report.kinds import KINDS, SAID, image_sets, kinds, slice_of, toys
 from ebmbench.report.numbers import count
@@ -54,22 +53,22 @@ TOGETHER = (
 )
 
 
-def abstract(frame: pd.DataFrame, params: dict[str, Any]) -> str:
-    """One paragraph: what was compared, how it ended, who leads."""
-    benchmark = params["benchmark"]
-    methods, sets, seeds = benchmark["methods"], benchmark["datasets"], benchmark["seeds"]
+def abstract(frame: pd.DataFrame) -> str:
+    """One paragraph: what was compared, how it ended, who leads. Seeds are those that ran, whatever was asked for."""
+    methods, sets = method_names(frame), datasets(frame)
+    seeds = sorted(set(frame.loc[frame["method"].isin(methods), "seed"].dropna()))
+    each = f", with {plural(len(seeds), 'seed')} ({', '.join(map(str, seeds))}) for each" if seeds else ""
     compared = (
         f"This report compares {plural(len(methods), 'method')} of training an energy-based model "
-        f"({names(methods)}) on {plural(len(sets), 'dataset')} ({names(sets)}), with "
-        f"{plural(len(seeds), 'seed')} ({', '.join(map(str, seeds))}) for each."
+        f"({names(methods)}) on {plural(len(sets), 'dataset')} ({names(sets)}){each}."
     )
     said = (compared, _budget(frame), _ending(frame), _health(frame), _leaders(frame))
     return " ".join(part for part in said if part)
 
 
-def statistic(params: dict[str, Any]) -> str:
+def statistic(frame: pd.DataFrame) -> str:
     """How the numbers of a table are made, said once."""
-    return ONE_SEED if len(params["benchmark"]["seeds"]) < 2 else STATISTIC
+    return ONE_SEED if frame["seed"].nunique() == 1 else STATISTIC
 
 
 def plural(number: int, noun: str) -> str:
@@ -99,17 +98,13 @@ def _budget(frame: pd.DataFrame) -> str:
 def _ending(frame: pd.DataFrame) -> str:
     ends = tally(frame)
     total = ends["ok"] + ends["diverged"] + ends["skipped"]
-    if not total:
-        return "No run has been evaluated yet."
     bad = [f"{ends[what]} {what}" for what in ("diverged", "skipped") if ends[what]]
     mixed = f"Of {plural(total, 'run')}, {ends['ok']} ended well and {' and '.join(bad)}."
     runs = mixed if bad else f"Every run ({total} in all) ended well."
     cells = ends["failed"] + ends["stale"]
-    if not cells:
-        return runs
-    have = "has" if cells == 1 else "have"
-    why = "[for reasons given below](#failures-and-skipped)"
-    return f"{runs} {plural(cells, 'cell')} {have} no valid numbers, {why}."
+    without = f"{plural(cells, 'cell')} {'has' if cells == 1 else 'have'} no" if total else "No run has"
+    lost = f"{without} valid numbers, [for reasons given below](#failures-and-skipped)." if cells else ""
+    return " ".join(filter(None, [runs if total else "", lost, stale_line(frame)]))
 
 
 def _health(frame: pd.DataFrame) -> str:

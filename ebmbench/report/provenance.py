@@ -3,32 +3,40 @@ again.
 
 The report's own files cannot be part of what they prove: changes below `reports/` and in `dvc.lock` do not
 make the working tree dirty, and the lock is hashed without its `report` entry, which holds the hash of the
-report itself. `params.yaml` is written anew when a suite is chosen: it has a hash and a word of its own.
+report itself. `params.yaml` is written anew when a suite is chosen: it has a hash and a word of its own. Versions of
+what computes are those that the stages recorded: the report may be built years later, elsewhere.
 """
 
 import hashlib
 import json
 import os
 import platform
+from collections import Counter
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
+from ebmbench.core.record import LIBRARIES, versions
 from ebmbench.core.schema import read_yaml
 from ebmbench.report.git import git
+from ebmbench.report.literal import literal
+from ebmbench.report.staleness import Versions
 
-PACKAGES = ("torch", "numpy", "pandas", "dvc", "prefect")
+PACKAGES = ("pandas", "dvc", "prefect")  # of the report and the flow: no number depends on them
+BUILT = "report built with"
 UNKNOWN = "unknown"
+ABSENT = "not installed"
 PROVED = (":(exclude)dvc.lock", ":(exclude)params.yaml")
 
 
-def provenance(root: Path, suite: str) -> dict[str, str]:
-    """Facts in the order of the report."""
+def provenance(root: Path, suite: str, cells: Sequence[Sequence[Versions]] = (), noun: str = "cell") -> dict[str, str]:
+    """Facts in the order of the report; `cells` are the versions that made what it shows, by cell (or claim)."""
     commit = git(root, "rev-parse", "HEAD")
     return {
         "commit": _commit(root, commit),
         "dvc.lock without `report`": lock_hash(root / "dvc.lock"),
         "params.yaml": _params(root),
-        "Python": platform.python_version(),
+        **made_with(cells, noun),
         **{name: _version(name) for name in PACKAGES},
         "system": f"{platform.system()}, {platform.machine()}",
         "processor": _processor(),
@@ -36,6 +44,29 @@ def provenance(root: Path, suite: str) -> dict[str, str]:
         "memory": _memory(),
         "rebuild": f"git checkout {commit or '<commit>'} && make bench SUITE={suite}",
     }
+
+
+def made_with(cells: Sequence[Sequence[Versions]], noun: str = "cell") -> dict[str, str]:
+    """Versions that made the numbers, and those of the report itself where they differ.
+
+    Stages of one cell may have run with different versions; then the cell counts for each.
+    """
+    now = versions()
+    stages = [stage for cell in cells for stage in cell]
+    names = [name for name in ("Python", *LIBRARIES) if any(name in found for found in (now, *stages))]
+    made = {
+        name: _counted([{str(stage.get(name, ABSENT)) for stage in cell} for cell in cells], noun) for name in names
+    }
+    own = [f"{name} {now.get(name, ABSENT)}" for name in names if made[name] != now.get(name, ABSENT)]
+    return (made if cells else {}) | ({BUILT: ", ".join(own)} if own else {})
+
+
+def _counted(cells: Sequence[set[str]], noun: str) -> str:
+    """`2.13.0`, or `2.13.0 (14 cells), 2.12.1 (2 cells)`."""
+    counts = Counter(value for cell in cells for value in cell)
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    each = [f"{literal(value)} ({count} {noun}{'s' * (count != 1)})" for value, count in ordered]
+    return literal(ordered[0][0]) if len(ordered) == 1 else ", ".join(each)
 
 
 def lock_hash(file: Path) -> str:
@@ -66,7 +97,7 @@ def _version(package: str) -> str:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
-        return "not installed"
+        return ABSENT
 
 
 def _processor() -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ebmbench.core.sections import Health
-from ebmbench.report.cells import LOST
+from ebmbench.report.cells import LOST, OTHERWISE
 from ebmbench.report.frame import variant
 from ebmbench.report.groups import is_baseline
 from ebmbench.report.literal import literal
@@ -30,7 +30,7 @@ ABOUT = {
     "its chains left the model, and it stopped",
     "skipped": "the method does not apply",
     "failed": "the cell has no valid numbers",
-    "stale": "the cell's numbers are of older models",
+    "stale": f"the cell's numbers were {OTHERWISE}, and are not shown",
 }
 
 

@@ -139,9 +139,11 @@ def _usual(key: str) -> str:
     for part in key.split("."):
         model = type(value) if isinstance(value, BaseModel) else value
         field = getattr(model, "model_fields", {}).get(part)
-        if field is None or field.is_required():
+        if field is None:
             return "it has no default"
-        value = field.default
+        value = field.annotation if field.is_required() else field.default
+    if isinstance(value, type):
+        return "it has no default"
     text = repr(value.model_dump() if isinstance(value, BaseModel) else value)
     return f"the default is {text}" if len(text) < 200 else "`ebmbench suite use` writes the defaults"
 

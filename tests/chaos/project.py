@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PARAMS = """\
-benchmark: {suite: tiny, seeds: [0], datasets: [mine], methods: [dsm], metrics: [mmd], claims: []}
+benchmark: {suite: tiny, seeds: [0], datasets: [mine], methods: [dsm], metrics: [mmd], baselines: [gaussian], claims: []}
 training: {budget: 4000, rows: 4}
 models: {mlp: {width: 8, layers: 2}}
 sampling: {chains: 100, sampler: {kind: mala, steps: 2}}
@@ -62,7 +62,8 @@ class Project:
         (self.root / "crash.py").write_text("def sample(count, generator):\n    return [][count]\n", encoding="utf-8")
         subprocess.run(["git", "init", "-q"], cwd=self.root, check=True)
         for stage in ("prepare mine", "train mine dsm"):
-            assert self.ebmbench(*stage.split()).code == 0, stage
+            ended = self.ebmbench(*stage.split())
+            assert ended.code == 0, ended.error
 
     def ebmbench(self, *words: str, **variables: str) -> Ended:
         """`ebmbench …`."""

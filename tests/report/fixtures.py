@@ -1,6 +1,7 @@
 """Small suites on disk with every kind of misfortune in them (see `suite`, `image_suite`), and their reports."""
 
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,9 @@ import pytest
 
 from ebmbench.core import registry
 from ebmbench.report.build import build
+from tests.report.image_suite import PARAMS as IMAGE_PARAMS
 from tests.report.image_suite import write_images
-from tests.report.suite import METRICS, SEEDS, write_suite
+from tests.report.suite import PARAMS, write_suite
 
 Params = dict[str, Any]
 
@@ -45,14 +47,7 @@ def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def params() -> dict[str, Any]:
     """`params.yaml` of the suite."""
-    benchmark = {
-        "suite": "tiny",
-        "seeds": list(SEEDS),
-        "datasets": ["eight_gaussians", "two_moons"],
-        "methods": ["mle", "adance", "ncsn"],
-        "metrics": list(METRICS),
-    }
-    return {"benchmark": benchmark, "methods": {"mle": {}, "adance": {"interval": [5, 10]}, "ncsn": {}}}
+    return deepcopy(PARAMS)
 
 
 @pytest.fixture
@@ -76,9 +71,7 @@ def report(tmp_path_factory: pytest.TempPathFactory, params: dict[str, Any]) -> 
 @pytest.fixture(scope="session")
 def image_params() -> dict[str, Any]:
     """`params.yaml` of the suite of images."""
-    methods = ["mle", "cd", "nce", "adance", "ssm", "ncsn"]
-    benchmark = {"suite": "pictures", "seeds": list(SEEDS), "datasets": ["digits"], "methods": methods}
-    return {"benchmark": benchmark}
+    return deepcopy(IMAGE_PARAMS)
 
 
 @pytest.fixture(scope="package")

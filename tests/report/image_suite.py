@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.report.suite import COLUMNS, SEEDS, cost_of, write_curve, write_json
+from tests.report.suite import COLUMNS, SEEDS, cost_of, write_curve, write_data, write_json, write_records
 
 DATASET = "digits"
 DIRECTIONS = {
@@ -44,15 +44,26 @@ PROTOCOL = "classifier of digits; 1000 samples ({kind}); reference 1000 of 1437 
 STEPS = (0, 1, 2, 5, 10, 20, 50, 100)
 
 
+PARAMS: dict[str, Any] = {
+    "benchmark": {
+        "suite": "pictures",
+        "seeds": list(SEEDS),
+        "datasets": [DATASET],
+        "methods": ["mle", "cd", "nce", "adance", "ssm", "ncsn"],
+    }
+}
+
+
 def write_images(root: Path, shape: tuple[int, int, int] = (1, 8, 8), dataset: str = DATASET) -> Path:
     """The suite `pictures`; other shapes are for looking at."""
-    write_json(root / "prepared" / dataset / "facts.json", {"name": dataset, "levels": 17, "shape": list(shape)})
+    write_data(root, {"name": dataset, "levels": 17, "shape": list(shape)})
     cells = root / "runs" / "pictures" / dataset
     _write_cell(cells / "_baselines", dataset, list(BASELINES), shape)
     for method in dict.fromkeys(name.split(" ")[0] for name in LEVELS):
         _write_cell(cells / method, dataset, [name for name in LEVELS if name.split(" ")[0] == method], shape)
     note = {"stage": f"train@{dataset}-ssm", "reason": "out of memory"}
     write_json(root / "work" / "failures" / f"train_{dataset}-ssm.json", note)
+    write_records(root, PARAMS)
     return root
 
 

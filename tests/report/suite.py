@@ -8,11 +8,17 @@ own. All numbers are fixed, so that a golden file can hold the report.
 import csv
 import json
 import math
+import re
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ebmbench.core.record import hash_of, record_path, write_record
+from ebmbench.core.schema import read_yaml
+
+STAGES: dict[str, Any] = read_yaml(Path(__file__).parents[2] / "dvc.yaml")["stages"]
 SEEDS = (0, 1, 2)
 COLUMNS = ["suite", "dataset", "method", "settings", "seed", "label", "digest", "status", "verdict", "verdict_reason"]
 COLUMNS += ["reason"]
@@ -49,10 +55,22 @@ WIGGLE: dict[str, tuple[float, float, float]] = {
 }
 
 
-def write_suite(root: Path) -> Path:
+PARAMS: dict[str, Any] = {
+    "benchmark": {
+        "suite": "tiny",
+        "seeds": list(SEEDS),
+        "datasets": ["eight_gaussians", "two_moons"],
+        "methods": ["mle", "adance", "ncsn"],
+        "metrics": list(METRICS),
+    },
+    "methods": {"mle": {}, "adance": {"interval": [5, 10]}, "ncsn": {}},
+}
+
+
+def write_suite(root: Path, params: dict[str, Any] = PARAMS) -> Path:
     runs = root / "runs" / "tiny"
     for dataset in ("eight_gaussians", "two_moons"):
-        write_json(root / "prepared" / dataset / "facts.json", {"name": dataset})
+        write_data(root, {"name": dataset})
         write_cell(runs / dataset / "_baselines", dataset, "", ["oracle", "gaussian"])
         write_cell(runs / dataset / "mle", dataset, "mle", ["mle"])
         write_cell(runs / dataset / "ncsn", dataset, "ncsn", ["ncsn"])
@@ -64,7 +82,47 @@ def write_suite(root: Path) -> Path:
     )
     note = {"stage": "train@two_moons-adance", "reason": "out of memory | at step 7"}
     write_json(root / "work" / "failures" / "train_two_moons-adance.json", note)
+    write_records(root, params)
     return root
+
+
+def write_data(root: Path, facts: dict[str, Any]) -> None:
+    """What prepare and features leave, as far as the report looks."""
+    write_json(root / "prepared" / facts["name"] / "facts.json", facts)
+    write_json(root / "features" / facts["name"] / "status.json", {"status": "skipped"})
+
+
+def write_records(root: Path, params: dict[str, Any]) -> None:
+    """The record of every stage of a suite, as if it had run with these parameters and with the files of now.
+
+    What a stage reads is what `dvc.yaml` declares. After an edit that a stage should have seen, call it once more.
+    """
+    suite = params["benchmark"]["suite"]
+    for folder in (one for one in (root / "runs" / suite).glob("*/*") if one.is_dir()):
+        dataset, method = folder.parent.name, folder.name
+        kinds = ["baselines"] if method == "_baselines" else ["train", "sample", "evaluate"]
+        for kind in ("prepare", "features"):
+            write_stage_record(root, params, f"{kind}@{dataset}")
+        for kind in kinds:
+            write_stage_record(root, params, f"{kind}@{dataset}" + f"-{method}" * (kind != "baselines"))
+
+
+def write_stage_record(root: Path, params: dict[str, Any], stage: str) -> None:
+    kind, _, item = stage.partition("@")
+    dataset, _, method = item.partition("-")
+    suite, body = params["benchmark"]["suite"], STAGES[kind].get("do", STAGES[kind])
+    names = {"item.dataset": dataset, "item.method": method, "item.claim": item, "key": dataset}
+    names |= {"benchmark.suite": suite, "item.source": f"{dataset}.npy"}
+
+    def filled(texts: list[str]) -> list[str]:
+        return [re.sub(r"\$\{(.*?)\}", lambda found: names[found[1]], text) for text in texts]
+
+    inputs = {path: hash_of(root / path) for path in filled(body["deps"])}
+    values = {
+        key: reduce(lambda inner, part: (inner or {}).get(part), key.split("."), params)
+        for key in filled(body["params"])
+    }
+    write_record(root / record_path(stage, suite), stage, values, inputs)
 
 
 def write_cell(folder: Path, dataset: str, method: str, variants: list[str], seeds: tuple[int, ...] = SEEDS) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from ebmbench.report.build import build
 from ebmbench.report.results import load_results
+from tests.report.suite import write_records
 
 Params = dict[str, Any]
 GOLDEN = Path(__file__).parent
@@ -93,8 +94,9 @@ def test_an_interrupted_build_leaves_the_old_report_and_the_next_gives_the_same_
 
 def test_an_empty_runs_folder_gives_a_report_that_says_so(tmp_path: Path, params: Params) -> None:
     out = build(tmp_path, params, tmp_path / "elsewhere")
-    assert "No run has been evaluated yet." in text_of(out)
-    assert "not trained" in text_of(out)
+    assert "No run has valid numbers" in text_of(out)
+    assert "seed" not in text_of(out).split("## At a glance")[0]
+    assert "no data: no `prepared/two_moons`" in text_of(out)
     assert set(load_results(out)["status"]) == {"failed"}
 
 
@@ -104,6 +106,7 @@ def test_one_seed_gives_no_interval_and_no_bold(root: Path, params: Params) -> N
     for method in ("mle", "adance", "ncsn", "_baselines"):
         _keep_one_seed(root / "runs/tiny/eight_gaussians" / method)
     single["benchmark"]["datasets"] = ["eight_gaussians"]
+    write_records(root, single)
     text = text_of(build(root, single))
     first, table = text.split("## At a glance")[1].split("## How to read it")[0].split("## Main table")
     assert "There is only one seed" in text

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from ebmbench.report.claims.numbers import number
 from ebmbench.report.index import write_index
 from ebmbench.report.release import release
 from tests.evidence.sample import NAME, coin, known
+from tests.report.suite import write_stage_record
 
 PARAMS: dict[str, Any] = {"benchmark": {"suite": "claims", "claims": [NAME, "one_that_failed", "one_to_come"]}}
 
@@ -28,10 +30,12 @@ def account(root: Path, bias: float) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     with known(coin(bias)):
         put_to_test(NAME, 0, 100, Bench(root, fresh=True)).save(folder)
+    write_stage_record(root, PARAMS, f"claim@{NAME}")
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
+    (tmp_path / "params.yaml").write_text(json.dumps(PARAMS), encoding="utf-8")
     account(tmp_path, 0.6)
     (tmp_path / "work/failures").mkdir()
     failure = {"stage": "claim@one_that_failed", "reason": "ValueError: | <b>no</b>"}
@@ -96,13 +100,34 @@ def test_a_release_is_listed_and_the_next_report_is_compared_with_it(project: Pa
     assert "| heads | above 0.5" in (project / since.path).read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("edit", "reason"),
+    [
+        (lambda project: PARAMS | {"claims": {"first": 7}}, "made with other parameters: `claims` was not set, is now"),
+        (lambda project: (project / "ebmbench/core").mkdir(parents=True), "files than are here now: `ebmbench/core`"),
+        (lambda project: (project / f"runs/claims/_claims/{NAME}/record.json").unlink(), "without a record"),
+    ],
+)
+def test_a_claim_that_was_put_to_another_test_is_stale_and_decides_nothing(
+    project: Path, edit: Callable[[Path], Any], reason: str
+) -> None:
+    params = edit(project) or PARAMS
+    build_claims(project, params)
+    assert "1 stale" in page(project)
+    assert "`ebmbench run` makes it anew" in page(project)
+    assert reason in page(project)
+    assert "✓" not in page(project)
+    assert not list((project / "reports/claims/latest").glob("values.csv"))
+    with pytest.raises(UserError, match=f"stale results \\({NAME}\\)"):
+        release(project, "claims", "0.1.0")
+
+
 def test_a_folder_without_verdicts_cannot_be_compared(project: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"no verdicts\.csv"):
         verdict_changes(project / "reports/claims/latest", tmp_path)
 
 
 def test_the_command_compares_folders_of_claims_and_says_so_of_revisions(project: Path) -> None:
-    (project / "params.yaml").write_text("benchmark: {suite: claims}\n")
     release(project, "claims", "0.1.0")
     assert "0 verdicts of 3 changed" in str(claims_page(project, "reports/claims/0.1.0", "workspace", None))
     assert "0 verdicts of 3 changed" in str(claims_page(project, "reports/claims/0.1.0", "reports/claims/latest", None))

@@ -17,7 +17,7 @@ from ebmbench.report.figures.health import health, spans_decades, telling
 from ebmbench.report.figures.maps import Panel, limits, median_run, panels
 from ebmbench.report.frame import collect
 from ebmbench.report.theme import PALETTE, colour, density_colours, marker, themed
-from tests.report.suite import write_cell, write_json
+from tests.report.suite import write_cell, write_data, write_records
 
 SEVEN = ("mle", "cd", "nce", "adance", "dsm", "ssm", "ncsn")
 # What eyes without one kind of cones make of linear RGB: Machado et al. (2009), severity 1.
@@ -138,11 +138,12 @@ def test_decades_are_shown_on_a_logarithmic_scale(values: list[float], expected:
 
 def test_seven_methods_and_five_seeds_give_images_of_a_bearable_size(tmp_path: Path, params: dict[str, Any]) -> None:
     cells = tmp_path / "runs/tiny/eight_gaussians"
-    write_json(tmp_path / "prepared/eight_gaussians/facts.json", {})
+    write_data(tmp_path, {"name": "eight_gaussians"})
     write_cell(cells / "_baselines", "eight_gaussians", "", ["oracle", "gaussian"], (0, 1, 2, 3, 4))
     for name in SEVEN:
         write_cell(cells / name, "eight_gaussians", name, [name], (0, 1, 2, 3, 4))
     plan = {"benchmark": params["benchmark"] | {"datasets": ["eight_gaussians"], "methods": list(SEVEN)}}
+    write_records(tmp_path, plan)
     frame = collect(tmp_path, plan)
     images = draw(tmp_path, frame, collect_curves(tmp_path, frame), tmp_path / "figures")
     assert all(name in images.samples[0].alt for name in SEVEN)

@@ -11,6 +11,7 @@ import pytest
 from ebmbench.core.errors import UserError
 from ebmbench.report.frame import collect
 from ebmbench.report.results import COLUMNS, load_results, write_results
+from tests.report.suite import write_records
 
 Params = dict[str, Any]
 
@@ -97,6 +98,7 @@ def test_a_skipped_run_is_listed_though_nothing_was_evaluated(root: Path, params
     train = root / "runs/tiny/eight_gaussians/mle/train"
     shutil.copytree(train / "seed=2", train / "seed=3")
     spoil(train / "seed=3/status.json", status="skipped", reason="needs labels", seed=3, digest="beef")
+    write_records(root, params)
     frame = collect(root, params)
     rows = frame[frame["status"] == "skipped"]
     assert rows[["method", "seed", "reason", "metric"]].values.tolist() == [["mle", 3, "needs labels", ""]]

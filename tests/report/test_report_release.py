@@ -1,5 +1,6 @@
 """Releases are copies that nobody changes; provenance tells what the numbers came from."""
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -7,14 +8,20 @@ from pathlib import Path
 import pytest
 
 from ebmbench.core.errors import UserError
+from ebmbench.core.failures import note
+from ebmbench.core.record import versions
 from ebmbench.report.index import released, write_index
-from ebmbench.report.provenance import lock_hash, provenance
+from ebmbench.report.provenance import lock_hash, made_with, provenance
 from ebmbench.report.release import release
+from ebmbench.report.results import load_results, write_results
+from tests.report.suite import PARAMS
 
 
 @pytest.fixture
 def project(report: Path, tmp_path: Path) -> Path:
     shutil.copytree(report, tmp_path / "reports/tiny/latest")
+    for folder in (tmp_path, tmp_path / "reports/tiny/latest"):
+        (folder / "params.yaml").write_text(json.dumps(PARAMS), encoding="utf-8")
     return tmp_path
 
 
@@ -92,6 +99,52 @@ def test_without_a_report_there_is_nothing_to_release(tmp_path: Path) -> None:
         release(tmp_path, "tiny", "0.1.0")
 
 
+def test_stale_cells_are_not_released_and_failed_ones_are(project: Path) -> None:
+    results = project / "reports/tiny/latest/results.csv"
+    frame = load_results(results)
+    assert "failed" in set(frame["status"])
+    release(project, "tiny", "0.1.0")
+    frame.loc[frame["status"] == "failed", "status"] = "stale"
+    write_results(frame, results)
+    with pytest.raises(UserError, match=r"latest: found stale results \(two_moons/adance\).*`ebmbench run`"):
+        release(project, "tiny", "0.2.0")
+    assert not (project / "reports/tiny/0.2.0").exists()
+
+
+def test_a_report_of_other_parameters_is_not_released_and_the_keys_are_named(project: Path) -> None:
+    benchmark = PARAMS["benchmark"] | {"seeds": [0, 7]}
+    own = project / "params.yaml"
+    own.write_text(json.dumps(PARAMS | {"benchmark": benchmark}), encoding="utf-8")
+    with pytest.raises(UserError, match=r"`benchmark.seeds` was \[0, 1, 2\], is now \[0, 7\]; "):
+        release(project, "tiny", "0.1.0")
+    own.write_text(json.dumps(PARAMS | {"resources": {"mle": {"gpus": 1}}}), encoding="utf-8")
+    release(project, "tiny", "0.1.0")  # where cells run changes no number
+
+
+def test_a_report_that_does_not_say_its_parameters_is_not_released(project: Path) -> None:
+    (project / "reports/tiny/latest/params.yaml").unlink()
+    with pytest.raises(UserError, match=r"params\.yaml: not found"):
+        release(project, "tiny", "0.1.0")
+
+
+def test_a_report_that_outlived_a_build_that_failed_is_not_released(project: Path) -> None:
+    note(project, "report", "OSError: no space left")
+    with pytest.raises(UserError, match=r"older than a build that failed \(OSError: no space left\)"):
+        release(project, "tiny", "0.1.0")
+
+
+def test_versions_are_those_that_made_the_cells_each_with_their_number(tmp_path: Path) -> None:
+    now = versions()
+    old = now | {"torch": "2.1.0"}
+    assert made_with([[now], [now]]) == now
+    assert made_with([[old], [old]]) == old | {"report built with": f"torch {now['torch']}"}
+    mixed = made_with([[now, now], [now, old], [now]])
+    assert mixed["torch"] == f"{now['torch']} (3 cells), 2.1.0 (1 cell)"
+    assert mixed["numpy"] == now["numpy"]
+    assert mixed["report built with"] == f"torch {now['torch']}"
+    assert list(made_with([])) == ["report built with"]  # there are no numbers that anything made
+
+
 def test_the_reports_own_files_do_not_make_a_checkout_dirty(checkout: Path) -> None:
     clean = provenance(checkout, "tiny")["commit"]
     assert len(clean) == 40
@@ -119,7 +172,8 @@ def test_the_lock_is_hashed_without_the_report_and_without_order(tmp_path: Path)
 
 
 def test_provenance_names_programs_and_machine(tmp_path: Path) -> None:
-    facts = provenance(tmp_path, "tiny")
+    facts = provenance(tmp_path, "tiny", [[versions()]])
     assert facts["commit"] == "none (not a Git checkout)"
     assert facts["numpy"].count(".") == 2
+    assert "report built with" not in facts
     assert all(facts[name] for name in ("Python", "torch", "dvc", "prefect", "system", "processor", "cores", "memory"))

@@ -13,7 +13,7 @@ from ebmbench.report.notes import notes
 from ebmbench.report.sampled import sampled
 from tests.report.fixtures import Params
 from tests.report.printed import table_of
-from tests.report.suite import EXACT, NO_ENERGY
+from tests.report.suite import EXACT, NO_ENERGY, write_records
 
 
 def text_of(report: Path) -> str:
@@ -37,6 +37,7 @@ def test_captions_and_text_say_who_was_sampled_by_what(report: Path) -> None:
 def test_a_run_whose_diagnostics_are_missing_is_not_spoken_of(root: Path, params: Params) -> None:
     for file in (root / "runs/tiny").glob("*/ncsn/sample/*/diagnostics.json"):
         file.unlink()
+    write_records(root, params)
     assert sampled(root, collect(root, params)) == {"mala": ["mle", "adance"]}
     report = build(root, params)
     assert [caption.rpartition(", ")[2].rpartition(": ")[2] for caption in captions(report)] == [
@@ -49,6 +50,7 @@ def test_a_run_whose_diagnostics_are_missing_is_not_spoken_of(root: Path, params
 def test_without_any_diagnostics_nothing_is_said_of_samplers(root: Path, params: Params) -> None:
     for file in (root / "runs/tiny").glob("*/*/sample/**/diagnostics.json"):
         file.unlink()
+    write_records(root, params)
     frame = collect(root, params)
     assert sampled(root, frame) == {}
     assert "Samples were drawn" not in notes(method_names(frame), {})
@@ -57,6 +59,7 @@ def test_without_any_diagnostics_nothing_is_said_of_samplers(root: Path, params:
 def test_another_sampler_in_the_file_is_another_sampler_in_the_text(root: Path, params: Params) -> None:
     for file in (root / "runs/tiny").glob("*/mle/sample/*/diagnostics.json"):
         file.write_text('{"sampler": "hmc"}')
+    write_records(root, params)
     assert sampled(root, collect(root, params))["hmc"] == ["mle"]
 
 

@@ -79,9 +79,8 @@ def test_the_table_of_health_has_every_method_with_its_verdicts_medians_and_reas
 def test_the_words_that_occur_are_explained_with_the_limits_of_the_suite(
     tmp_path: Path, params: dict[str, Any]
 ) -> None:
-    text = (build(write_suite(tmp_path), params | {"metrics": {"health": {"r_hat": 1.07}}}) / "report.md").read_text(
-        "utf-8"
-    )
+    own = params | {"metrics": {"health": {"r_hat": 1.07}}}
+    text = (build(write_suite(tmp_path, own), own) / "report.md").read_text("utf-8")
     section = text.partition("## Health of the runs")[2].partition("\n|")[0]
     assert "*unmixed*: the traces of the long runs do not show that their chains have met (R̂ above 1.07" in section
     assert "*stale*" not in section

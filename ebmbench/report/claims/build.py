@@ -25,7 +25,8 @@ def build_claims(root: Path, params: dict[str, Any], out: Path | None = None) ->
     fresh = empty(out.with_name(f".{out.name}.new"))
     claims = collect_claims(root, params)
     images = {one.name: _image(one, fresh) for one in claims if one.account}
-    text = assemble_claims(claims, images, provenance(root, suite))
+    facts = provenance(root, suite, [one.versions for one in claims if one.account], "claim")
+    text = assemble_claims(claims, images, facts)
     (fresh / PAGE).write_text(text, encoding="utf-8", newline="\n")
     write_csv(verdicts(claims), fresh / "verdicts.csv")
     tables = [pd.read_csv(one.folder / "values.csv", dtype=str) for one in claims if one.account]

@@ -1,25 +1,30 @@
 """What is known of each claim of a suite: its account, or why there is none."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ebmbench.core.failures import failure_of
 from ebmbench.core.sections import CLAIMS_FOLDER
 from ebmbench.report.cells import read_json
+from ebmbench.report.staleness import Present, Versions, recorded_versions, staleness
 
 NOT_RUN = "not run"
 FAILED = "failed"
+STALE = "stale"
 
 
 @dataclass(frozen=True)
 class Tested:
-    """A claim with its account (`verdict.json`); without one, `reason` tells why."""
+    """A claim with its account (`verdict.json`); without one that holds, `state` and `reason` tell why."""
 
     name: str
     folder: Path
     account: dict[str, Any]
+    state: str = NOT_RUN
     reason: str = ""
     seconds: float | None = None
+    versions: list[Versions] = field(default_factory=list)
 
     @property
     def title(self) -> str:
@@ -33,8 +38,8 @@ class Tested:
 
     @property
     def verdict(self) -> str:
-        """reproduced, not reproduced, undecided; or failed, not run."""
-        return str(self.account.get("verdict") or (FAILED if self.reason else NOT_RUN))
+        """reproduced, not reproduced, undecided; or failed, stale, not run."""
+        return str(self.account.get("verdict") or self.state)
 
     @property
     def first(self) -> str:
@@ -65,13 +70,18 @@ def outcome(criterion: dict[str, Any]) -> str:
 
 def collect_claims(root: Path, params: dict[str, Any]) -> list[Tested]:
     """The claims of the suite in its order."""
-    benchmark = params["benchmark"]
-    return [_tested(root, str(benchmark["suite"]), str(name)) for name in benchmark["claims"]]
+    present = Present(root, params)
+    return [_tested(present, str(name)) for name in params["benchmark"]["claims"]]
 
 
-def _tested(root: Path, suite: str, name: str) -> Tested:
-    folder = root / "runs" / suite / CLAIMS_FOLDER / name
-    account = read_json(folder / "verdict.json")
-    failure = {} if account else read_json(root / "work" / "failures" / f"claim_{name}.json")
+def _tested(present: Present, name: str) -> Tested:
+    """The claim as it stands: a verdict of other parameters or code than those of now is none."""
+    folder = present.root / "runs" / present.suite / CLAIMS_FOLDER / name
+    stage = f"claim@{name}"
+    account, failure = read_json(folder / "verdict.json"), failure_of(present.root, stage)
+    if not account or (failure and present.record(stage) is None):
+        return Tested(name, folder, {}, FAILED if failure else NOT_RUN, failure)
+    if stale := staleness(present, [stage]):
+        return Tested(name, folder, {}, STALE, "; ".join(filter(None, [stale, failure])))
     seconds = read_json(folder / "cost.json").get("seconds")
-    return Tested(name, folder, account, str(failure.get("reason") or ""), seconds)
+    return Tested(name, folder, account, seconds=seconds, versions=recorded_versions(present, [stage]))

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from ebmbench.report.cells import OTHERWISE
 from ebmbench.report.claims.collect import Tested, outcome
 from ebmbench.report.claims.numbers import found, number, power
 from ebmbench.report.figures.image import Image
@@ -44,7 +45,8 @@ def abstract(claims: list[Tested]) -> str:
     repeated = [one for one in claims if one.again]
     same = sum(one.again == one.first for one in repeated)
     both = f" Two disjoint sets of seeds agree on {same} of {len(repeated)}." if repeated else ""
-    return f"{plural(len(claims), 'claim')}: {told}.{both}"
+    stale = f" What is stale was {OTHERWISE}, so it decides nothing; `ebmbench run` makes it anew."
+    return f"{plural(len(claims), 'claim')}: {told}.{both}{stale if counts['stale'] else ''}"
 
 
 def verdict_table(claims: list[Tested]) -> str:
