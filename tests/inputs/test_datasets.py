@@ -310,3 +310,8 @@ def test_what_images_gives_is_two_splits_of_images(tmp_path: Path, given: str, w
     (tmp_path / "params.yaml").write_bytes((Path(__file__).parents[2] / "params.yaml").read_bytes())
     with pytest.raises(UserError, match=f"datasets.mine: .*{words}"):
         open_source("mine", Dataset(source="mine.py", train=30, test=10), tmp_path)
+
+
+def test_a_source_that_links_to_itself_is_refused_by_its_key(tmp_path: Path) -> None:
+    (tmp_path / "x.npy").symlink_to("x.npy")
+    assert refused(tmp_path, "x.npy").startswith("params.yaml: datasets.mine.source: found 'x.npy', but ")
