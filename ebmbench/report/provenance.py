@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from ebmbench.core.record import LIBRARIES, versions
+from ebmbench.core.code import LIBRARIES, versions
 from ebmbench.core.schema import read_yaml
 from ebmbench.report.git import git
 from ebmbench.report.literal import literal

@@ -217,8 +217,8 @@ def status_damaged(project: Project, dice: random.Random) -> str | None:
 
 def digit_changed(project: Project, dice: random.Random) -> str | None:
     """One digit of a finished result in work/, the length as before: it is made anew, to the same bytes."""
-    done = list((project.root / "work").glob("*/done/history.csv"))
-    file = dice.choice(sorted(done))
+    project.ebmbench("train", "mine", "dsm")  # `clean` may have freed it
+    file = dice.choice(sorted((project.root / "work").glob("*/done/history.csv")))
     text = file.read_text(encoding="utf-8")
     places = [place for place, sign in enumerate(text) if sign.isdigit()]
     place = dice.choice(places)

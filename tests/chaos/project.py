@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PARAMS = """\
-benchmark: {suite: tiny, seeds: [0], datasets: [mine], methods: [dsm], metrics: [mmd], baselines: [gaussian], claims: []}
+benchmark: {suite: tiny, seeds: [0], datasets: [mine], methods: [dsm], baselines: [], metrics: [mmd], claims: []}
 training: {budget: 4000, rows: 4}
 models: {mlp: {width: 8, layers: 2}}
 sampling: {chains: 100, sampler: {kind: mala, steps: 2}}

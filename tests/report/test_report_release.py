@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ebmbench.core.code import versions
 from ebmbench.core.errors import UserError
 from ebmbench.core.failures import note
-from ebmbench.core.record import versions
 from ebmbench.report.index import released, write_index
 from ebmbench.report.provenance import lock_hash, made_with, provenance
 from ebmbench.report.release import release
