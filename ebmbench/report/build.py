@@ -4,12 +4,15 @@ Everything is written into a new folder beside the old report, which is exchange
 reader ever sees half a report and a build that fails leaves the old one as it was.
 """
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from ebmbench.core.code import text_of
+from ebmbench.core.manifest import files_in, is_leftover
 from ebmbench.core.params import FILE
 from ebmbench.report.cells import versions_of
 from ebmbench.report.curves import collect_curves, write_curves
@@ -35,6 +38,10 @@ from ebmbench.report.staleness import Present
 from ebmbench.report.theme import themed
 
 
+# What reports consist of, and older ones did: all else in their folders is the user's.
+WRITTEN = re.compile(r"(report|claims)\.md|index\.html|(results|curves|verdicts|values)\.csv|params\.yaml|figures/[^/]+\.png")
+
+
 def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
     """Write all files of the report into `out` (default `reports/<suite>/latest/`).
 
@@ -53,7 +60,7 @@ def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
     facts = provenance(root, present.suite, versions_of(present, frame))
     text = assemble(frame, params, images, all_sampled(root, frame), facts)
     if (root / FILE).is_file():
-        shutil.copyfile(root / FILE, fresh / FILE)  # what the numbers shown were made with, for `ebmbench compare`
+        (fresh / FILE).write_bytes(text_of(root / FILE))  # what the numbers shown were made with, for `ebmbench compare`
     (fresh / "report.md").write_text(text, encoding="utf-8", newline="\n")
     write_page(fresh)
     exchange(fresh, out)
@@ -91,7 +98,11 @@ def _some(image: Image | None) -> list[Image]:
 
 
 def exchange(fresh: Path, out: Path) -> None:
-    """Put `fresh` in the place of `out` by renaming."""
+    """Put `fresh` in the place of `out` by renaming, together with what somebody else has put there."""
+    for name in files_in(out):
+        if not WRITTEN.fullmatch(name) and not is_leftover(name) and not (fresh / name).exists():
+            (fresh / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(out / name, fresh / name, follow_symlinks=False)
     old = out.with_name(f".{out.name}.old")
     shutil.rmtree(old, ignore_errors=True)
     if out.exists():
