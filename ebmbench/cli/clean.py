@@ -4,10 +4,12 @@ import argparse
 import shutil
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ebmbench.cli.command import add_command, project
-from ebmbench.stages.disk import CHEAP, CLONES, DEAR, FOREIGN, Share, no_stage, shares
+
+if TYPE_CHECKING:
+    from ebmbench.stages.disk import Share
 
 TEXT = (
     "Empty work/ of what is cheap to lose: finished results (runs/ and DVC's cache have them), logs, leftovers. "
@@ -25,6 +27,7 @@ def add(commands: Any) -> None:
 
 def act(arguments: argparse.Namespace) -> int:
     """Remove, unless it is a dry run, and tell."""
+    from ebmbench.stages.disk import CHEAP, DEAR, FOREIGN, no_stage, shares
     from pipelines.clone import is_claimed
     from pipelines.lock import only_flow
 
@@ -33,22 +36,24 @@ def act(arguments: argparse.Namespace) -> int:
         no_stage(root / "work")
         found = shares(root / "work", is_claimed)
         doomed = {kind: share for kind, share in found.items() if kind in (CHEAP + DEAR if arguments.all else CHEAP)}
-        for clone in _clones(doomed):
-            held.enter_context(only_flow(clone))
+        for path in _paths(doomed):
+            if (path / ".git").exists():  # a clone
+                held.enter_context(only_flow(path))
         if not arguments.dry_run:
-            _remove(doomed, root / "work")
-    foreign = [path.relative_to(root).as_posix() for path in found[FOREIGN].paths] if FOREIGN in found else []
-    print("\n".join(_told(found, doomed, foreign, arguments.dry_run)))
+            _remove(_paths(doomed), root / "work")
+    kept = {kind: share for kind, share in found.items() if kind not in doomed}
+    foreign = [path.relative_to(root).as_posix() for path in kept[FOREIGN].paths] if FOREIGN in kept else []
+    hint = " (--all frees the rest)" if any(kind in DEAR for kind in kept) else ""
+    print("\n".join(_told(doomed, kept, foreign, "would free" if arguments.dry_run else "freed")) + hint)
     return 0
 
 
-def _clones(doomed: dict[str, Share]) -> list[Path]:
-    paths = doomed[CLONES].paths if CLONES in doomed else []
-    return [path for path in paths if (path / ".git").exists()]
+def _paths(shares: "dict[str, Share]") -> list[Path]:
+    return [path for share in shares.values() for path in share.paths]
 
 
-def _remove(doomed: dict[str, Share], work: Path) -> None:
-    for path in (path for share in doomed.values() for path in share.paths):
+def _remove(paths: list[Path], work: Path) -> None:
+    for path in paths:
         shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
         with suppress(OSError):  # something is left in it
             for folder in path.parents:
@@ -57,16 +62,13 @@ def _remove(doomed: dict[str, Share], work: Path) -> None:
                 folder.rmdir()
 
 
-def _told(found: dict[str, Share], doomed: dict[str, Share], foreign: list[str], dry: bool) -> list[str]:
-    verb = "would free" if dry else "freed"
+def _told(doomed: "dict[str, Share]", kept: "dict[str, Share]", foreign: list[str], verb: str) -> list[str]:
     lines = [f"{verb} {_mebibytes(share)}  {kind}" for kind, share in doomed.items()]
-    lines += [f"kept {_mebibytes(share)}  {kind}" for kind, share in found.items() if kind not in doomed]
-    if foreign:
+    lines += [f"kept {_mebibytes(share)}  {kind}" for kind, share in kept.items()]
+    if foreign:  # the last kind
         lines[-1] += f": {', '.join(foreign[:3])}{f' and {len(foreign) - 3} more' if len(foreign) > 3 else ''}"
-    total = sum(share.size for share in doomed.values())
-    hint = " (--all frees the rest)" if any(kind in DEAR for kind in found if kind not in doomed) else ""
-    return [*lines, f"{verb} {total / 2**20:.1f} MiB{hint}"]
+    return [*lines, f"{verb} {sum(share.size for share in doomed.values()) / 2**20:.1f} MiB"]
 
 
-def _mebibytes(share: Share) -> str:
+def _mebibytes(share: "Share") -> str:
     return f"{share.size / 2**20:9.1f} MiB"
