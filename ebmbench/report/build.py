@@ -37,9 +37,10 @@ from ebmbench.report.sampled import all_sampled
 from ebmbench.report.staleness import Present
 from ebmbench.report.theme import themed
 
-
 # What reports consist of, and older ones did: all else in their folders is the user's.
-WRITTEN = re.compile(r"(report|claims)\.md|index\.html|(results|curves|verdicts|values)\.csv|params\.yaml|figures/[^/]+\.png")
+WRITTEN = re.compile(
+    r"(report|claims)\.md|index\.html|(results|curves|verdicts|values)\.csv|params\.yaml|figures/[^/]+\.png"
+)
 
 
 def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
@@ -60,7 +61,9 @@ def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
     facts = provenance(root, present.suite, versions_of(present, frame))
     text = assemble(frame, params, images, all_sampled(root, frame), facts)
     if (root / FILE).is_file():
-        (fresh / FILE).write_bytes(text_of(root / FILE))  # what the numbers shown were made with, for `ebmbench compare`
+        (fresh / FILE).write_bytes(
+            text_of(root / FILE)
+        )  # what the numbers shown were made with, for `ebmbench compare`
     (fresh / "report.md").write_text(text, encoding="utf-8", newline="\n")
     write_page(fresh)
     exchange(fresh, out)

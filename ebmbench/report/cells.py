@@ -83,10 +83,11 @@ def statuses(train: Path) -> dict[str, dict[str, Any]]:
 
 
 def read_json(file: Path) -> dict[str, Any]:
-    """A JSON object, or an empty one if there is no such file."""
-    if not file.is_file():
+    """A JSON object, or an empty one if there is none that can be read: what it tells is missing then, and is shown so."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return {}
-    content = json.loads(file.read_text(encoding="utf-8"))
     return content if isinstance(content, dict) else {}
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from ebmbench.core.code import text_of
 from ebmbench.core.params import FILE
 from ebmbench.report.build import empty, exchange
 from ebmbench.report.claims.collect import Tested, collect_claims, outcome
@@ -33,7 +34,7 @@ def build_claims(root: Path, params: dict[str, Any], out: Path | None = None) ->
     if tables:
         write_csv(pd.concat(tables), fresh / "values.csv")
     if (root / FILE).is_file():
-        shutil.copyfile(root / FILE, fresh / FILE)
+        (fresh / FILE).write_bytes(text_of(root / FILE))
     write_page(fresh, PAGE)
     exchange(fresh, out)
     return out
