@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ebmbench.cli.command import add_command, project
+from ebmbench.core.code import freeze
 from ebmbench.core.errors import UserError
 
 TEXT = "List the literature's claims, or put some to the test (all of them: ebmbench run --suite claims)"
@@ -37,6 +38,8 @@ def act(arguments: argparse.Namespace) -> int:
         raise UserError("claims run: found no name, allowed: names that `ebmbench claims` lists")
     for name in arguments.names:
         describe("claims", name)
+    if arguments.own_process:
+        freeze(project())  # what is measured is found again by its code, so no edit may come in between
     return _run(project(), arguments)
 
 

@@ -83,7 +83,7 @@ def statuses(train: Path) -> dict[str, dict[str, Any]]:
 
 
 def read_json(file: Path) -> dict[str, Any]:
-    """A JSON object, or an empty one if there is none that can be read: what it tells is missing then, and is shown so."""
+    """A JSON object, or an empty one if there is none that can be read: what it tells is then shown as missing."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):

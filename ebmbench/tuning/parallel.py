@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
+from ebmbench.core.code import freeze
 from ebmbench.tuning.space import Plan
 from ebmbench.tuning.table import Row
 
@@ -82,6 +83,7 @@ def _receive(worker: Worker) -> Event:
 def _work(plan: Plan, method: str, pipe: Connection) -> None:
     """The child: search, tell, and leave warnings and tracebacks in a log of its own."""
     threading.Thread(target=_die_with_parent, daemon=True).start()
+    freeze(plan.root)  # trials are found again by their code, so no edit may come in between
     log = plan.root / "work" / "tuning" / f"{method}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w", encoding="utf-8") as sys.stderr:
