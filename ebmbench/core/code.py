@@ -34,10 +34,8 @@ def freeze(root: Path) -> None:
     """From now on every file of the project has one text in this process, for `import` too."""
     if not _FROZEN:
         _FROZEN.append(root.resolve())
-        for module in list(sys.modules.values()):
-            file = getattr(module, "__file__", None)
-            if file and file.endswith(".py") and in_project(Path(file)):
-                text_of(Path(file))
+        for file in _imported():
+            text_of(file)
         _EARLIER.update(_TEXTS)
         sys.meta_path.insert(0, _Finder)
 
@@ -59,9 +57,14 @@ def texts() -> dict[Path, bytes]:
 
 def loaded_code() -> list[Path]:
     """The project's modules that were imported since `freeze`."""
-    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    found = {Path(file).resolve() for file in files if file and file.endswith(".py")}
-    return sorted(file for file in found & _TEXTS.keys() - _EARLIER if in_project(file))
+    return sorted(_imported() & _TEXTS.keys() - _EARLIER)
+
+
+def _imported() -> set[Path]:
+    """The project's files that modules come from; some modules are made, and name a file that is not there."""
+    names = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    files = {Path(name).resolve() for name in names if isinstance(name, str) and name.endswith(".py")}
+    return {file for file in files if in_project(file) and file.is_file()}
 
 
 def in_project(file: Path) -> bool:

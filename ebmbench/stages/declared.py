@@ -128,8 +128,8 @@ def _needed(stages: dict[str, Any], params: dict[str, Any]) -> Iterator[str]:
     sections = set(Params.model_fields)
     for body in stages.values():
         yield from (name for name in _NAME.findall(repr(body)) if name.partition(".")[0] in sections)
-        lists = [_lookup(params, name[2:-1]) for name in (body.get("matrix") or {}).values()]
-        if all(lists):  # an empty list makes no stages
+        lists = [*(body.get("matrix") or {}).values(), *filter(None, [body.get("foreach")])]
+        if all(_lookup(params, name[2:-1]) for name in lists):  # an empty one makes no stages
             yield from (key for key in body.get("do", body).get("params", []) if "$" not in key)
 
 

@@ -15,24 +15,23 @@ OWN = PACKAGE / "claims" / f"{CLAIM}.py"
 
 
 def _forget() -> None:
-    code._imports.cache_clear()
+    code.imports_of.cache_clear()
     code.tree_hash.cache_clear()
 
 
 @pytest.fixture
 def edit(monkeypatch: pytest.MonkeyPatch):
     """Replace a text in a file, as the hash sees it; nothing is written."""
-    read = Path.read_text
 
     def edited(file: Path, old: str, new: str) -> None:
-        assert re.search(old, read(file, encoding="utf-8"))
+        assert re.search(old, file.read_text(encoding="utf-8"))
 
-        def seen(path: Path, *args: object, **kwargs: object) -> str:
-            text = read(path, *args, **kwargs)
-            return re.sub(old, new, text, count=1) if path == file else text
+        def seen(path: Path) -> bytes:
+            text = path.read_text(encoding="utf-8")
+            return (re.sub(old, new, text, count=1) if path == file else text).encode()
 
         _forget()
-        monkeypatch.setattr(Path, "read_text", seen)
+        monkeypatch.setattr(code, "text_of", seen)
 
     yield edited
     _forget()

@@ -17,7 +17,9 @@ from tests.evidence.sample import NAME, coin, known
 
 ROOT = Path(__file__).parents[2]
 PARAMS = f"""\
-benchmark: {{suite: small, seeds: [0], datasets: [], methods: [], metrics: [kl], claims: [{NAME}]}}
+benchmark: {{suite: small, seeds: [0], datasets: [], methods: [], metrics: [kl], baselines: [], claims: [{NAME}]}}
+training: {{}}
+metrics: {{health: {{}}}}
 claims: {{first: 3, again: 50}}
 datasets: {{}}
 methods: {{}}
@@ -43,6 +45,7 @@ def test_the_stage_decides_by_the_parameters_seeds_and_the_report_tells(
         "cost.json",
         "figure.png",
         "metrics.json",
+        "record.json",
         "values.csv",
         "verdict.json",
     }
