@@ -4,7 +4,7 @@ Prefect records; the ready-queue decides. Prefect's own `wait_for` would block a
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
@@ -76,11 +76,8 @@ def _carry_out(root: Path, artifacts: Artifacts, hands: Crew, keep_going: bool) 
                 settled[stage.name] = outcome
             artifacts.see(stage, outcome)
 
-        def forced(name: str) -> bool:
-            """After a failure nothing that the report depends on may have changed, and it is to show the failure."""
-            return name in distrusted or (name == REPORT and not all(outcome.good for outcome in settled.values()))
-
-        distrusted = {stage.name for stage in plan.todo if stage.force}
+        # What the report shows of failures, before and after they are mended, is in no file that DVC compares.
+        forced = {REPORT, *(stage.name for stage in plan.todo if stage.force)}
         run_stage = _as_task(hands, forced)
         stopped = _stopped(lambda: drain(plan, hands.room, run_stage, keep_going, on_event, stop), stop)
     return conclude(root, plan, settled, time.monotonic() - start, stopped)
@@ -97,13 +94,13 @@ def _stopped(work: Callable[[], object], stop: Event) -> str | None:
     return IN_PREFECT if stop.is_set() else None
 
 
-def _as_task(hands: Crew, forced: Callable[[str], bool]) -> RunStage:
+def _as_task(hands: Crew, forced: Container[str]) -> RunStage:
     def run_stage(name: str, stop: Event) -> Outcome:
         outcomes: list[Outcome] = []
 
         @task(name=name.partition("@")[0], task_run_name=name, cache_policy=NO_CACHE, persist_result=False)
         def run() -> State[Any]:
-            outcomes.append(_run(hands, name, stop, forced(name)))
+            outcomes.append(_run(hands, name, stop, name in forced))
             return _stage_state(outcomes[0])
 
         run(return_state=True)

@@ -17,7 +17,7 @@ from typing import Any
 
 from ebmbench.core.files import write_text
 from ebmbench.core.plain import plain
-from ebmbench.core.record import is_record, read_record
+from ebmbench.core.record import hash_of, is_record, read_record
 
 _RUN_CACHE = Path(".dvc/cache/runs")
 _HEAD = "schema: '2.0'\nstages:\n"
@@ -63,15 +63,17 @@ def untrue(root: Path, entry: Entry) -> list[str]:
         return []
     files = {str(dep["path"]): dep.get("md5") for dep in entry.get("deps", [])}
     values = {key: value for section in entry.get("params", {}).values() for key, value in section.items()}
-    return [path for path, found in files.items() if record["inputs"].get(path, found) != found] + [
-        f"params.yaml: {key}" for key, value in values.items() if record["params"].get(key, value) != value
-    ]
+    wrong = [path for path, found in files.items() if record["inputs"].get(path, found) != found]
+    wrong += [f"params.yaml: {key}" for key, value in values.items() if record["params"].get(key, value) != value]
+    # What DVC does not see at all, such as a file of weights, is compared with what is there now.
+    unseen = {path: found for path, found in record["inputs"].items() if path not in files}
+    return wrong + [path for path, found in unseen.items() if hash_of(root / path) != found]
 
 
 def why_distrusted(names: list[str]) -> str:
     """For a person."""
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return f"{names[0]}{more} changed in the moment in which the stage ended"
+    return f"{names[0]}{more} changed unseen by DVC"
 
 
 def forget(root: Path, entry: Entry) -> None:

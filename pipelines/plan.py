@@ -4,6 +4,7 @@ The graph is `dvc dag --dot`, the changes are `dvc status --json`; DVC alone dec
 A stage that only follows a changed one may turn out unchanged: DVC then skips it when its turn comes.
 """
 
+import csv
 import json
 import re
 from collections.abc import Container, Iterable, Sequence
@@ -18,7 +19,7 @@ from pipelines.dvc_cli import ask
 from pipelines.lockfile import untrue, why_distrusted
 from pipelines.reasons import explain
 from pipelines.room import gpus_by_stage
-from pipelines.workspace import read_mapping
+from pipelines.workspace import REPORT, read_mapping, suite_of
 
 _NODE = re.compile(r'^"(?P<stage>[^"]+)";$')
 _EDGE = re.compile(r'^"(?P<upstream>[^"]+)" -> "(?P<stage>[^"]+)";$')
@@ -65,6 +66,8 @@ def read_plan(root: Path, only: Sequence[str] = ()) -> Plan:
     status = json.loads(ask(root, "status", "--json"))
     locked = read_mapping(root / "dvc.lock").get("stages", {})
     changed, distrusted = explain(root, status, locked), _distrusted(root, locked, status)
+    if not only and REPORT in upstreams and (told := _tells_of_old(root)):
+        distrusted[REPORT] = told
     plan, gpus = make_plan(upstreams, distrusted | changed), gpus_by_stage(root)
     stages = (replace(stage, gpus=gpus.get(stage.name, 0), force=stage.name in distrusted) for stage in plan.stages)
     return Plan(tuple(stages), tuple(only))
@@ -74,6 +77,17 @@ def _distrusted(root: Path, locked: dict[str, Any], status: Container[str]) -> d
     """Stages that DVC takes for up to date although they have used other inputs than it names."""
     found = {name: untrue(root, entry) for name, entry in locked.items() if name not in status}
     return {name: why_distrusted(names) for name, names in found.items() if names}
+
+
+def _tells_of_old(root: Path) -> str:
+    """Whether the report shows cells as failed or stale: once these are mended, DVC would not write it anew."""
+    for name in ("results.csv", "verdicts.csv"):
+        page = root / "reports" / suite_of(root) / "latest" / name
+        lines = page.read_text(encoding="utf-8").splitlines() if page.is_file() else []
+        words = {str(row.get(key)) for row in csv.DictReader(lines) for key in ("status", "verdict")}
+        if found := sorted(words & {"failed", "stale"}):
+            return f"shows what was {' or '.join(found)}"
+    return ""
 
 
 def parse_dot(text: str) -> dict[str, list[str]]:

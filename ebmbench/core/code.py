@@ -23,7 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-PACKAGE = Path(__file__).parents[1]
+PACKAGE = Path(__file__).resolve().parents[1]
 LIBRARIES = ("torch", "numpy", "scipy", "torchvision", "torch-fidelity", "scikit-learn")  # those that make numbers
 _TEXTS: dict[Path, bytes] = {}  # as they were read first
 _EARLIER: set[Path] = set()  # of modules that were imported before `freeze`
@@ -70,8 +70,14 @@ def _imported() -> set[Path]:
 def in_project(file: Path) -> bool:
     """Whether a file is the project's own: of the package or below the root, and nothing that was installed."""
     file = file.resolve()
-    inside = any(file.is_relative_to(place) for place in (PACKAGE.parent, *_FROZEN))
-    return inside and not {"site-packages", ".venv"} & set(file.parts)
+    return any(file.is_relative_to(place) for place in (PACKAGE.parent, *_FROZEN)) and not installed(file)
+
+
+def installed(file: Path) -> bool:
+    """Whether a file belongs to Python or to what was installed into it, be it in a folder of the project."""
+    places = {Path(place).resolve() for place in (sys.prefix, sys.base_prefix)}
+    outside = {place for place in places if not PACKAGE.is_relative_to(place)}
+    return "site-packages" in file.parts or any(file.is_relative_to(place) for place in outside)
 
 
 class Loader(SourceFileLoader):

@@ -1,5 +1,6 @@
 """Files that are either whole or not there: written beside their place, flushed to disk, then renamed."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -9,6 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from ebmbench.core.errors import UserError
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file, read in pieces; empty if there is none."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager

@@ -5,7 +5,6 @@ whoever put files there; the list tells which files are ours. All others belong 
 them: a run is refused until they are moved.
 """
 
-import hashlib
 import json
 import re
 import shutil
@@ -14,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ebmbench.core.errors import UserError
-from ebmbench.core.files import replace_folder, write_json
+from ebmbench.core.files import replace_folder, sha256_of, write_json
 from ebmbench.core.sections import KINDS
 
 MANIFEST = "manifest.json"
@@ -37,7 +36,7 @@ def files_in(folder: Path) -> Iterator[str]:
 
 def hashes(folder: Path) -> dict[str, str]:
     """The SHA-256 of every file below a folder, by its path."""
-    return {name: _sha256(folder / name) for name in files_in(folder)}
+    return {name: sha256_of(folder / name) for name in files_in(folder)}
 
 
 def read_hashes(path: Path) -> dict[str, str] | None:
@@ -96,8 +95,3 @@ def remove_empty(folder: Path) -> None:
     for path in [*below, folder]:
         with suppress(OSError):
             path.rmdir()
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -91,7 +91,8 @@ def outside_outputs(root: Path, path: str | None, key: str, *, but: str | None =
         return
     for place in _places(root / (Path(path).expanduser() if path.startswith("~/") else path)):
         written = any(_within(place, root / name) for name in OUTPUTS)
-        if written and not (but and _within(place, root / but)):
+        holds = any(_within(root / name, place) for name in OUTPUTS) and not but
+        if holds or (written and not (but and _within(place, root / but))):
             folders = ", ".join(f"{name}/" for name in OUTPUTS)
             raise UserError(f"{key}: found {path!r}, allowed: a path outside of {folders}, where files are removed")
 

@@ -1,10 +1,10 @@
 """Which files of the project a piece of user code reads, and what was in them when it did.
 
-Python tells every `open` to its audit hooks. Files outside the project, and those of the package (whose code is hashed
+Python tells every `open` to its audit hooks; what a library opens by itself (safetensors, a command that is called) is
+not heard. Files outside the project, and those of the package (whose code is hashed
 by `core/code.py`), are not listened to.
 """
 
-import hashlib
 import os
 import sys
 from collections.abc import Iterator
@@ -12,9 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ebmbench.core.code import PACKAGE
+from ebmbench.core.code import PACKAGE, installed
+from ebmbench.core.files import sha256_of
 
-SKIPPED = {"__pycache__", ".git", ".dvc", ".venv", "site-packages"}
+SKIPPED = {"__pycache__", ".git", ".dvc"}
+_ALL: list["Reads"] = []
 _LISTENERS: list["Reads"] = []
 _hooked = False
 
@@ -27,6 +29,7 @@ class Reads:
         self.apart: list[Path] = []
         self.files: dict[str, str] = {}
         self._busy = False
+        _ALL.append(self)
 
     def leave_out(self, *folders: Path) -> None:
         """Do not note what lies below these folders."""
@@ -34,7 +37,8 @@ class Reads:
 
     def hear(self, name: Any, flags: int) -> None:
         """Take note of a file that is opened for reading."""
-        if self._busy or not isinstance(name, str | bytes) or flags & os.O_ACCMODE != os.O_RDONLY:
+        written = flags & os.O_ACCMODE == os.O_WRONLY or flags & os.O_TRUNC
+        if self._busy or written or not isinstance(name, str | bytes):
             return
         self._busy = True
         try:
@@ -48,7 +52,7 @@ class Reads:
         if not file.is_relative_to(self.root) or file.is_relative_to(PACKAGE):
             return
         path = file.relative_to(self.root)
-        apart = SKIPPED & set(path.parts) or any(file.is_relative_to(place) for place in self.apart)
+        apart = SKIPPED & set(path.parts) or installed(file) or any(file.is_relative_to(place) for place in self.apart)
         if not apart and path.as_posix() not in self.files and file.is_file():
             self.files[path.as_posix()] = sha256_of(file)
 
@@ -57,12 +61,9 @@ class Reads:
         return [path for path, found in self.files.items() if sha256_of(self.root / path) != found]
 
 
-def sha256_of(file: Path) -> str:
-    """SHA-256 of a file's bytes; empty if there is none."""
-    if not file.is_file():
-        return ""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def changed_reads() -> list[str]:
+    """Files that this process has read and that are something else by now."""
+    return sorted({path for reads in _ALL for path in reads.changed()})
 
 
 @contextmanager

@@ -7,8 +7,11 @@ compares the two, and the report compares records with the files and parameters 
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from pathspec import PathSpec
 
 from ebmbench.core.code import versions
 from ebmbench.core.files import write_json
@@ -17,15 +20,14 @@ from ebmbench.core.sections import CLAIMS_FOLDER
 Record = dict[str, Any]
 """`stage`; `params`, values by dotted key; `inputs`, hashes by path; `versions`, by library."""
 
-PREPARED = "prepared"
-IGNORED = ("__pycache__", ".git", ".dvc", ".venv", "work")  # by `.dvcignore` and by DVC itself
+ALWAYS = (".hg/", ".git/", ".git", ".dvc/")  # what DVC ignores by itself
 
 
 def record_path(stage: str, suite: str) -> str:
     """Where a stage's record is, from the project's root."""
     kind, _, item = stage.partition("@")
     if kind in ("prepare", "features"):
-        return f"{PREPARED if kind == 'prepare' else kind}/{item}.record.json"
+        return f"{'prepared' if kind == 'prepare' else kind}/{item}.record.json"
     if kind == "claim":
         return f"runs/{suite}/{CLAIMS_FOLDER}/{item}/record.json"
     if kind == "baselines":
@@ -62,13 +64,20 @@ def hash_of(path: Path) -> str | None:
             return hashlib.file_digest(file, "md5").hexdigest()
     if not path.is_dir():
         return None
-    names = sorted(file.relative_to(path).as_posix() for file in path.rglob("*") if _counts(file, path))
+    root, ignored = _ignored(path.absolute())
+    files = (file for file in path.rglob("*") if file.is_file())
+    names = sorted(file.relative_to(path).as_posix() for file in files if not ignored(file.absolute(), root))
     entries = [{"md5": hash_of(path / name), "relpath": name} for name in names]
     return hashlib.md5(json.dumps(entries, sort_keys=True).encode()).hexdigest() + ".dir"
 
 
-def _counts(file: Path, folder: Path) -> bool:
-    """Whether DVC hashes it: `.dvcignore` leaves out compiled code and files that are being written."""
-    unfinished = file.name.startswith(".") and file.name.endswith(".part")
-    ignored = file.suffix == ".pyc" or not set(IGNORED).isdisjoint(file.relative_to(folder).parts)
-    return file.is_file() and not unfinished and not ignored
+def _ignored(folder: Path) -> tuple[Path, Callable[[Path, Path], bool]]:
+    """The project's root, and what its `.dvcignore` says of a file: DVC leaves such files out of a folder's hash."""
+    root = next((place for place in (folder, *folder.parents) if (place / ".dvcignore").is_file()), folder)
+    spec = _patterns(root / ".dvcignore")
+    return root, lambda file, root: spec.match_file(file.relative_to(root).as_posix())
+
+
+def _patterns(file: Path) -> PathSpec[Any]:
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    return PathSpec.from_lines("gitignore", [*ALWAYS, *lines])

@@ -25,9 +25,9 @@ from torch import Generator, Tensor
 from ebmbench.core.code import code_hash, imports_of, load_file, text_of
 from ebmbench.core.errors import UserError, in_words
 from ebmbench.core.facts import UNVERIFIED
-from ebmbench.core.files import read_json
+from ebmbench.core.files import read_json, sha256_of
 from ebmbench.core.params import FILE, load_params
-from ebmbench.core.reads import Reads, listening, sha256_of
+from ebmbench.core.reads import Reads, listening
 from ebmbench.core.sections import Dataset
 from ebmbench.core.streams import stream
 from ebmbench.data.densities.density import Density
@@ -107,13 +107,16 @@ def open_truth(name: str, entry: Dataset, root: Path, prepared: Path) -> Truth:
 @contextmanager
 def _following(reads: Reads, entry: Dataset, name: str) -> Iterator[None]:
     """Note what a source reads; all of it must be the source, or in its folder, and stay what it is."""
+    inside = (reads.root / entry.source).resolve()
+    if inside.is_dir():  # all of it: what is opened later, by a density that is asked, counts too
+        for file in sorted(inside.rglob("*")):
+            reads.add(file)
     with listening(reads):
         yield
-    inside = Path(entry.source)
-    for file in reads.files:
-        if not Path(file).is_relative_to(inside):
+    for path in reads.files:
+        if not (reads.root / path).is_relative_to(inside):
             raise UserError(
-                f"{FILE}: datasets.{name}.source: found {entry.source!r}, which reads {file}, and DVC would never notice "
+                f"{FILE}: datasets.{name}.source: found {entry.source!r}, which reads {path}, and DVC would never notice "
                 f"an edit of that; put both into one folder, the Python file as {MAIN}, and name the folder as the source"
             )
     _unchanged(reads, name)

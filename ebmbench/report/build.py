@@ -37,10 +37,10 @@ from ebmbench.report.sampled import all_sampled
 from ebmbench.report.staleness import Present
 from ebmbench.report.theme import themed
 
-# What reports consist of, and older ones did: all else in their folders is the user's.
-WRITTEN = re.compile(
-    r"(report|claims)\.md|index\.html|(results|curves|verdicts|values)\.csv|params\.yaml|figures/[^/]+\.png"
-)
+# What reports consist of, beside the figures that their pages name: all else in their folders is the user's.
+PAGES = ("report.md", "claims.md")
+FIGURE = re.compile(r"\((figures/[^)]+)\)")
+WRITTEN = {*PAGES, "index.html", "results.csv", "curves.csv", "verdicts.csv", "values.csv", FILE}
 
 
 def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
@@ -102,8 +102,10 @@ def _some(image: Image | None) -> list[Image]:
 
 def exchange(fresh: Path, out: Path) -> None:
     """Put `fresh` in the place of `out` by renaming, together with what somebody else has put there."""
+    pages = [(out / page).read_text(encoding="utf-8") for page in PAGES if (out / page).is_file()]
+    ours = WRITTEN | {name for page in pages for name in FIGURE.findall(page)}
     for name in files_in(out):
-        if not WRITTEN.fullmatch(name) and not is_leftover(name) and not (fresh / name).exists():
+        if name not in ours and not is_leftover(name) and not (fresh / name).exists():
             (fresh / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(out / name, fresh / name, follow_symlinks=False)
     old = out.with_name(f".{out.name}.old")

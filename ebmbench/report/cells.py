@@ -15,7 +15,6 @@ from typing import Any
 
 import pandas as pd
 
-from ebmbench.core.record import PREPARED
 from ebmbench.report.references import BASELINES, is_baseline
 from ebmbench.report.results import Row, read_rows
 from ebmbench.report.staleness import Present, Versions, recorded_versions, staleness
@@ -94,7 +93,7 @@ def read_json(file: Path) -> dict[str, Any]:
 def _data(root: Path, dataset: str) -> dict[str, bool]:
     """Whether the outputs of the stages before a cell's own are there, by what is said if not."""
     return {
-        f"no data: no `{PREPARED}/{dataset}`": (root / PREPARED / dataset / "facts.json").is_file(),
+        f"no data: no `prepared/{dataset}`": (root / "prepared" / dataset / "facts.json").is_file(),
         f"no features: no `features/{dataset}`": (root / "features" / dataset).is_dir(),
     }
 
@@ -115,7 +114,8 @@ def _lost(present: Present, stages: Sequence[str], there: dict[str, bool]) -> Ce
 def _stale(present: Present, stages: Sequence[str], older: str = "") -> Cell | None:
     """The stale cell, if it is one; a stage that failed since may tell why nobody made it anew."""
     reasons = [reason for reason in (older, staleness(present, stages)) if reason]
-    return Cell("stale", "; ".join(filter(None, [*reasons, present.failure(*stages)]))) if reasons else None
+    failed = [stage for stage in stages if present.failed_since(stage)]
+    return Cell("stale", "; ".join(filter(None, [*reasons, present.failure(*failed)]))) if reasons else None
 
 
 def _evaluated(folder: Path) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ebmbench.core.failures import failure_of
+from ebmbench.core.failures import failure_of, failure_path
 from ebmbench.core.record import Record, hash_of, read_record, record_path
 
 SHOWN = 3  # of the keys and files that differ
@@ -41,6 +41,11 @@ class Present:
     def record(self, stage: str) -> Record | None:
         """What the stage wrote of itself."""
         return read_record(self.root / record_path(stage, self.suite))
+
+    def failed_since(self, stage: str) -> bool:
+        """Whether a stage's failure is newer than its outputs: DVC may have brought these back from its cache."""
+        note, record = failure_path(self.root, stage), self.root / record_path(stage, self.suite)
+        return note.is_file() and not (record.is_file() and record.stat().st_mtime > note.stat().st_mtime)
 
     def failure(self, *stages: str) -> str:
         """What was noted about the first of these stages that failed; empty if nothing."""

@@ -11,5 +11,5 @@ from ebmbench.core.code import freeze
 os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "VECLIB_MAXIMUM")}
 
 # `python -m ebmbench.stages.train …`: all else is imported after this, so all that runs is what is hashed.
-if any(word.startswith(f"{__name__}.") for word in sys.orig_argv[1:4]):
+if any(word.startswith(f"{__name__}.") for word in sys.orig_argv[1:]):
     freeze(Path.cwd())

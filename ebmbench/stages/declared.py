@@ -16,8 +16,9 @@ from pydantic import BaseModel
 
 from ebmbench.core.code import imported_files, loaded_code, shown, texts
 from ebmbench.core.errors import UserError
-from ebmbench.core.params import FILE, Params
+from ebmbench.core.params import FILE, Params, load_params
 from ebmbench.core.plain import plain
+from ebmbench.core.reads import changed_reads
 from ebmbench.core.record import hash_of
 from ebmbench.core.schema import read_yaml
 
@@ -41,7 +42,17 @@ def declared(root: Path, stage: str) -> Declared:
         return Declared({}, {})
     params = read_yaml(root / FILE)
     keys, paths = _names(root, stage, params)
+    paths += _weights(root, stage)
     return Declared({key: _lookup(params, key) for key in keys}, {path: hash_of(root / path) for path in paths})
+
+
+def _weights(root: Path, stage: str) -> list[str]:
+    """The file of Inception's weights, if the stage judges by them: `dvc.yaml` cannot name what may be null."""
+    kind, _, item = stage.partition("@")
+    if kind not in ("evaluate", "baselines"):
+        return []
+    found = load_params(root).on(item.partition("-")[0]).metrics.inception_weights
+    return [found] if found else []
 
 
 def require_declared(root: Path, stage: str) -> None:
@@ -61,7 +72,7 @@ def require_unchanged(root: Path, stage: str, before: Declared) -> None:
     now = plain((root / FILE).read_text(encoding="utf-8"))
     changed = [f"{FILE}: {key}" for key, value in before.params.items() if _lookup(now, key) != value]
     changed += [path for path, found in before.inputs.items() if hash_of(root / path) != found]
-    changed += [shown(file) for file in _edited(root, before.inputs)]
+    changed += [*(shown(file) for file in _edited(root, before.inputs)), *changed_reads()]
     if changed:
         names = ", ".join(sorted(set(changed)))
         raise UserError(f"{stage}: {names} changed while the stage ran; its outputs are not taken, run it again")

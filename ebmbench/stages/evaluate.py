@@ -4,7 +4,6 @@ Counts of model evaluations stand among the metrics: they are the same on every 
 to `cost/`.
 """
 
-import hashlib
 import sys
 import time
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from torch import Tensor
 
 from ebmbench.core.code import code_hash
 from ebmbench.core.facts import Facts, read_split
-from ebmbench.core.files import read_json, write_json
+from ebmbench.core.files import read_json, sha256_of, write_json
 from ebmbench.core.params import Params, load_params
 from ebmbench.core.pulse import pulse
 from ebmbench.core.registry import load as load_module
@@ -65,7 +64,7 @@ class Run:
         modules = ["ebmbench.stages.evaluate", *(f"ebmbench.metrics.{name}" for name in metrics)]
         inputs = {
             "run": self.status["digest"],
-            "samples": {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in self._files("*.np[yz]")},
+            "samples": {path.name: sha256_of(path) for path in self._files("*.np[yz]")},
             "features": extractor_inputs(self.cell.features, self.params.metrics, self.cell.root),
             "source": [read_json(self.cell.data / "source.json"), self.truth.origin],
             "metrics": metrics,

@@ -5,7 +5,6 @@ name), the same bytes every time. Data that are no labelled images leave a statu
 """
 
 import argparse
-import hashlib
 import shutil
 import sys
 import time
@@ -14,7 +13,7 @@ from typing import Any
 
 from ebmbench.core.code import code_hash
 from ebmbench.core.facts import Facts, load_facts, read_labels, read_split
-from ebmbench.core.files import write_json
+from ebmbench.core.files import sha256_of, write_json
 from ebmbench.core.manifest import FEATURES, materialising
 from ebmbench.core.params import load_params
 from ebmbench.core.sections import Features
@@ -32,7 +31,7 @@ def make_features(root: Path, dataset: str) -> None:
     if reason := skip(facts):
         with materialising(target, FEATURES) as folder:
             return write_json(folder / "status.json", {"status": "skipped", "reason": reason})
-    labels = {split: _file_hash(data / f"{split}_labels.npy") for split in ("train", "test")}
+    labels = {split: sha256_of(data / f"{split}_labels.npy") for split in ("train", "test")}
     inputs = {"facts": facts.as_dict(), "labels": labels, "settings": settings.model_dump()}
     key = digest({**inputs, "code": code_hash(["ebmbench.features.classifier", "ebmbench.features.reference"])})
     done = Store(root / "work").obtain(key, lambda _, result: fill(result, data, facts, settings))
@@ -60,10 +59,6 @@ def fill(result: Path, data: Path, facts: Facts, settings: Features) -> None:
     status |= {"hash": tensors_hash(made.tensors), "accuracy": float(right.double().mean()), "n": len(labels)}
     write_json(result / "status.json", status | {"settings": settings.model_dump()})
     print(f"classifier of {facts.name}: accuracy {status['accuracy']:.4f}, {time.perf_counter() - clock:.1f} s")
-
-
-def _file_hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -6,7 +6,6 @@ errors and protocol) and `pictures.npz` (small arrays for the figures: the repor
 """
 
 import csv
-import hashlib
 import math
 import time
 from collections.abc import Iterable, Mapping
@@ -16,7 +15,7 @@ from typing import Any
 
 from ebmbench.core.errors import UserError
 from ebmbench.core.facts import load_facts
-from ebmbench.core.files import read_json, replacing, write_json
+from ebmbench.core.files import read_json, replacing, sha256_of, write_json
 from ebmbench.core.params import FILE
 from ebmbench.core.registry import entries, load
 from ebmbench.core.sections import Metrics
@@ -54,7 +53,7 @@ def extractor_inputs(features: Path, settings: Metrics, root: Path) -> dict[str,
         raise UserError(f"{FILE}: metrics.inception_weights: found {weights!r}, but there is no such file")
     return {
         "classifier": read_json(status) if status.is_file() else None,
-        "inception": None if weights is None else hashlib.sha256((root / weights).read_bytes()).hexdigest(),
+        "inception": None if weights is None else sha256_of(root / weights),
     }
 
 

@@ -10,11 +10,10 @@ from torch import Tensor
 
 from ebmbench.core.errors import UserError
 from ebmbench.core.facts import Facts, load_facts
-from ebmbench.core.files import read_json, write_json
+from ebmbench.core.files import read_json, sha256_of, write_json
 from ebmbench.core.manifest import PREPARED, materialising
 from ebmbench.core.npy import save_array
 from ebmbench.core.params import load_params
-from ebmbench.core.reads import sha256_of
 from ebmbench.core.sections import Dataset
 from ebmbench.data.images.moments import image_facts
 from ebmbench.data.loading import Source, open_source

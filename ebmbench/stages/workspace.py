@@ -30,6 +30,7 @@ from ebmbench.core.manifest import (
     strangers,
 )
 from ebmbench.core.params import DOWNLOADS, FILE, Params, outside_outputs
+from ebmbench.core.record import read_record, record_path
 from ebmbench.core.sections import CLAIMS_FOLDER
 from ebmbench.core.store import Store
 from ebmbench.data.images.files import ROOT
@@ -74,9 +75,10 @@ def ready(root: Path, params: Params) -> None:
 
 def _output_folders(root: Path, params: Params) -> dict[Path, re.Pattern[str]]:
     """The folders that DVC empties before their stages run, and the names that these write."""
-    found: dict[Path, re.Pattern[str]] = {}
+    # DVC prepares every dataset that is declared, whether or not the suite compares on it.
+    found = {root / "prepared" / dataset: PREPARED for dataset in params.datasets}
     for dataset in params.benchmark.datasets:
-        found |= {root / "prepared" / dataset: PREPARED, root / "features" / dataset: FEATURES}
+        found[root / "features" / dataset] = FEATURES
         for method in params.benchmark.methods:
             cell = Cell(root, params.benchmark.suite, dataset, method).folder
             found |= {cell / "train": TRAINED, cell / "sample": SAMPLED}
@@ -96,22 +98,33 @@ def prune(root: Path, params: Params) -> list[str]:
         name = folder.relative_to(suite).as_posix()
         if name in wanted or not folder.is_dir():
             continue
-        left = _remove_cell(folder)
+        left = _remove_cell(folder, root)
         with suppress(OSError):  # another cell is in it
             folder.parent.rmdir()
         if left:
             more = f" (and {len(left) - 1} more)" if len(left) > 1 else ""
             kept = (folder / left[0]).relative_to(root).as_posix()
-            print(f"kept, since ebmbench did not write it: {kept}{more}", file=sys.stderr)
+            print(f"kept, since no record says that ebmbench wrote it: {kept}{more}", file=sys.stderr)
         else:
             removed.append(name.removeprefix(f"{CLAIMS_FOLDER}/"))
     return removed
 
 
-def _remove_cell(folder: Path) -> list[str]:
+def _is_ours(folder: Path, root: Path) -> bool:
+    """Whether a stage wrote a cell's files here: its record tells where. A copy has the record of another place."""
+    records = [path for path in (*folder.glob("record/*.json"), folder / "record.json") if path.is_file()]
+    stages = {path: str((read_record(path) or {}).get("stage")) for path in records}
+    suite = folder.parents[1].name
+    unfinished = all(is_leftover(name) for name in files_in(folder))
+    return unfinished or any(root / record_path(stage, suite) == path for path, stage in stages.items())
+
+
+def _remove_cell(folder: Path, root: Path) -> list[str]:
     """Remove what stages wrote into the folder of a cell, of baselines or of a claim; the files that are left."""
     if folder.is_symlink() or folder.parent.is_symlink():  # what it leads to is not ours
         return [""]
+    if not _is_ours(folder, root):
+        return list(files_in(folder))
     claim = folder.parent.name == CLAIMS_FOLDER
     names = OF_CLAIM if claim else OF_BASELINES if folder.name == BASELINES_FOLDER else OF_CELL
     outputs = {"train": TRAINED, "sample": SAMPLED} if names is OF_CELL else {}
@@ -146,8 +159,7 @@ def refill(root: Path, params: Params) -> None:
 
 def _adopt(store: Store, cell: Cell, label: str) -> None:
     digest, train, history = cell.status(label)["digest"], cell.folder / "train", cell.folder / "history.csv"
-    seconds = _costs(cell)
-    if store.has(digest) or label not in seconds or not history.is_file():
+    if store.has(digest) or not history.is_file() or label not in (seconds := _costs(cell)):
         return
     listed = read_hashes(train / MANIFEST) or {}
     with tempfile.TemporaryDirectory() as scratch:

@@ -7,6 +7,7 @@ import pytest
 
 from ebmbench.core.errors import UserError
 from ebmbench.core.files import read_json, write_json
+from ebmbench.core.reads import changed_reads
 from ebmbench.core.sections import Dataset
 from ebmbench.data.loading import open_source, open_truth
 
@@ -81,7 +82,7 @@ def test_a_folder_is_a_source_with_all_that_its_python_reads(project: Path) -> N
     body = READS.format(file="Path(__file__).parent / helper_inside.ROWS")
     (folder / "dataset.py").write_text(f"import helper_inside\n{body}")
     found = open_source("mine", entry("data/mine"), project)
-    assert list(found.origin["files"]) == [f"data/mine/{name}" for name in ("dataset.py", "helper_inside.py", "raw.npy")]
+    assert list(found.origin["files"]) == [f"data/mine/{name}" for name in ("dataset.py", "helper_inside.py", "raw.npy", "unread.txt")]
     np.save(folder / "raw.npy", np.random.default_rng(1).normal(size=(30, 2)))
     assert open_source("mine", entry("data/mine"), project).origin["sha256"] != found.origin["sha256"]
 
@@ -125,3 +126,37 @@ def test_an_array_that_changes_while_it_is_read_is_not_taken(project: Path, monk
     monkeypatch.setattr(loading, "read_arrays", edit_after)
     with pytest.raises(UserError, match=r"x.npy changed while the dataset mine was read"):
         open_source("mine", entry("x.npy"), project)
+
+
+def test_a_file_that_is_read_edited_and_put_back_before_the_stage_ends_is_found(project: Path) -> None:
+    good = np.random.default_rng(0).normal(size=(30, 2))
+    np.save(project / "x.npy", 1000 * good)
+    open_source("mine", entry("x.npy"), project)
+    np.save(project / "x.npy", good)
+    assert "x.npy" in changed_reads()
+
+
+def test_all_of_a_folder_counts_even_what_is_read_only_when_the_density_is_asked(project: Path) -> None:
+    folder, prepared = project / "lazy", project / "prepared" / "lazy"
+    folder.mkdir()
+    (folder / "scale.txt").write_text("1")
+    (folder / "dataset.py").write_text(
+        "from ebmbench.data.two_moons import density as truth\n\ndef density():\n    return truth()\n"
+    )
+    found = open_source("lazy", entry("lazy"), project).origin
+    assert list(found["files"]) == ["lazy/dataset.py", "lazy/scale.txt"]
+    write_json(prepared / "source.json", found)
+    (folder / "scale.txt").write_text("2")
+    with pytest.raises(UserError, match="lazy/scale.txt: not what the data in lazy were prepared from"):
+        open_truth("lazy", entry("lazy"), project, prepared)
+
+
+def test_a_map_of_a_file_is_a_read_and_a_link_to_a_source_is_followed(project: Path) -> None:
+    np.zeros(4).tofile(project / "raw.dat")
+    (project / "mine.py").write_text(f"import numpy as np\nnp.memmap('raw.dat')\n{PLAIN}")
+    with pytest.raises(UserError, match=r"reads raw.dat"):
+        open_source("mine", entry("mine.py"), project)
+    (project / "shared").mkdir()
+    (project / "shared" / "real.py").write_text(PLAIN)
+    (project / "link.py").symlink_to("shared/real.py")
+    assert list(open_source("linked", entry("link.py"), project).origin["files"]) == ["shared/real.py"]

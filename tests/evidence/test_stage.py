@@ -10,6 +10,7 @@ import pytest
 from ebmbench.cli.main import main as ebmbench
 from ebmbench.core.files import read_json
 from ebmbench.core.params import load_params
+from ebmbench.core.record import record_path, write_record
 from ebmbench.stages import claim, report
 from ebmbench.stages.workspace import prune
 from pipelines.cells import narrow
@@ -116,7 +117,7 @@ def test_a_suite_is_of_claims_or_of_cells(
 
 def test_a_claim_that_left_the_suite_is_removed(project: Path) -> None:
     for name in (NAME, "gone"):
-        (project / "runs/small/_claims" / name).mkdir(parents=True)
+        write_record(project / record_path(f"claim@{name}", "small"), f"claim@{name}", {}, {})
     assert prune(project, load_params(project)) == ["gone"]
     assert [folder.name for folder in (project / "runs/small/_claims").iterdir()] == [NAME]
 

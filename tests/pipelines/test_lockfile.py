@@ -71,7 +71,7 @@ def test_a_run_of_dvc_alone_that_was_deceived_is_found_when_the_next_run_is_plan
     assert untrue(project, read_entry(project / "dvc.lock", "copy")) == ["x.txt"]
     plan = read_plan(project)
     assert {stage.name: stage.force for stage in plan.todo} == {"copy": True, "report": False}
-    assert "x.txt changed in the moment in which the stage ended" in str(plan.todo[0].why)
+    assert "x.txt changed unseen by DVC" in str(plan.todo[0].why)
     assert reproduce(project, "copy", Event(), force=True).kind == RAN
     assert (project / "out.txt").read_text() == "2"
     assert reproduce(project, "report", Event()).kind == RAN
@@ -100,10 +100,10 @@ def test_parameters_count_as_files_do(project: Path) -> None:
 def test_a_folder_is_hashed_as_dvc_does(project: Path) -> None:
     folder = project / "folder"
     (folder / "b" / "__pycache__").mkdir(parents=True)
-    for name in ("b/y.txt", "b.txt", "a-é.txt", ".hidden", "b/z"):
+    for name in ("b/y.txt", "b.txt", "a-é.txt", ".hidden", "b/z", "b/left_out.log", "work", ".y.part"):
         (folder / name).write_text(name)
     (folder / "b" / "__pycache__" / "x.pyc").write_text("x")
-    (project / ".dvcignore").write_text("__pycache__/\n*.pyc\n.*.part\n")
+    (project / ".dvcignore").write_text("__pycache__/\n*.pyc\n.*.part\nwork/\n/folder/**/*.log\n")
     (project / "dvc.yaml").write_text("stages:\n  one: {cmd: 'echo', deps: [folder]}\n")
     dvc(project, "repro")
     found = {str(dep["path"]): dep["md5"] for dep in read_entry(project / "dvc.lock", "one")["deps"]}

@@ -1,5 +1,6 @@
 """The workspace before a run: `work/` is refilled from `runs/`, old cells go, and what the user put there stays."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from ebmbench.core.errors import UserError
 from ebmbench.core.files import write_json, write_text
 from ebmbench.core.manifest import SAMPLED, TRAINED, materialising
 from ebmbench.core.params import load_params
+from ebmbench.core.record import record_path, write_record
 from ebmbench.core.schema import read_yaml
 from ebmbench.core.store import Store
 from ebmbench.stages.cell import Cell
@@ -130,6 +132,9 @@ def test_of_a_cell_that_left_the_suite_only_what_stages_wrote_goes(
         finished(suite / cell)
     write_text(suite / "b/_baselines/rows.csv", "")
     write_text(suite / "_claims/gone/verdict.json", "{}")
+    for stage in ("train@a-gone", "sample@b-dsm", "baselines@b", "claim@gone"):
+        write_record(pulled / record_path(stage, "s"), stage, {}, {})
+    shutil.copytree(suite / "a/gone", suite / "a/copy")
     mine = ["b/dsm/train/seed=0/mine.npy", "b/dsm/cost/mine.csv", "notes/2026/idea.txt", "_claims/old/draft.md"]
     for file in mine:
         write_text(suite / file, "mine")
@@ -138,13 +143,14 @@ def test_of_a_cell_that_left_the_suite_only_what_stages_wrote_goes(
     left = {path.relative_to(suite).as_posix() for path in suite.rglob("*") if path.is_file()}
     assert {file for file in left if not file.startswith("a/")} == set(mine)
     assert (suite / "a/dsm/train" / LABEL / "model.safetensors").is_file()
-    assert {path.name for path in (suite / "a").iterdir()} == {"dsm"}
+    assert {path.name for path in (suite / "a").iterdir()} == {"dsm", "copy"}
     told = capsys.readouterr().err.splitlines()
-    assert told == [
-        "kept, since ebmbench did not write it: runs/s/_claims/old/draft.md",
-        "kept, since ebmbench did not write it: runs/s/b/dsm/cost/mine.csv (and 1 more)",
-        "kept, since ebmbench did not write it: runs/s/b/linked",
-        "kept, since ebmbench did not write it: runs/s/notes/2026/idea.txt",
+    kept = [line.removeprefix("kept, since no record says that ebmbench wrote it: runs/s/") for line in told]
+    assert [line for line in kept if not line.startswith("a/copy/")] == [
+        "_claims/old/draft.md",
+        "b/dsm/cost/mine.csv (and 1 more)",
+        "b/linked",
+        "notes/2026/idea.txt",
     ]
 
 

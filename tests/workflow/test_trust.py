@@ -111,3 +111,11 @@ def test_after_a_failure_upstream_no_old_number_stands(clone: Clone) -> None:
     assert mine["reason"].str.contains("not finite").all()
     assert set(other["status"]) == {"ok"}
     assert "prepare@mine" in text(clone).partition("Failures")[2]
+
+
+def test_once_it_is_mended_the_report_is_whole_again(clone: Clone) -> None:
+    """DVC restores what it knows, and finds nothing changed that the report depends on."""
+    np.save(clone.root / "mine.npy", np.random.default_rng(0).normal(size=(3000, 2)))
+    clone.run("ebmbench", "run", "--jobs", "2")
+    assert set(results(clone)["status"]) == {"ok"}
+    assert "nothing to do" in clone.run("ebmbench", "run")
