@@ -97,6 +97,17 @@ def test_parameters_count_as_files_do(project: Path) -> None:
     assert untrue(project, read_entry(project / "dvc.lock", "copy")) == ["params.yaml: n"]
 
 
+def test_an_input_that_dvc_does_not_see_is_compared_with_what_is_there(project: Path) -> None:
+    dvc(project, "repro", "copy")
+    record = json.loads((project / "record.json").read_text())
+    (project / "weights").write_text("1")
+    record["inputs"]["weights"] = hash_of(project / "weights")
+    (project / "record.json").write_text(json.dumps(record))
+    assert untrue(project, read_entry(project / "dvc.lock", "copy")) == []
+    (project / "weights").write_text("2")
+    assert untrue(project, read_entry(project / "dvc.lock", "copy")) == ["weights"]
+
+
 def test_a_folder_is_hashed_as_dvc_does(project: Path) -> None:
     folder = project / "folder"
     (folder / "b" / "__pycache__").mkdir(parents=True)

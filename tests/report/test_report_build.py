@@ -92,6 +92,20 @@ def test_an_interrupted_build_leaves_the_old_report_and_the_next_gives_the_same_
     assert [folder.name for folder in (root / "reports/tiny").iterdir()] == ["latest"]
 
 
+def test_what_somebody_else_put_beside_the_report_stays(root: Path, params: Params) -> None:
+    report = build(root, params)
+    mine = {"notes.md": "mine", "figures/mine.png": "mine", "talk/slides.txt": "mine"}
+    for name, text in mine.items():
+        (report / name).parent.mkdir(exist_ok=True)
+        (report / name).write_text(text)
+    gone = sorted(report.glob("figures/*.*"))[-1]
+    (report / "report.md").write_text(text_of(report) + f"![of a dataset that left](figures/left-{gone.name})\n")
+    shutil.copy(gone, gone.with_name(f"left-{gone.name}"))
+    build(root, params)
+    assert {name: (report / name).read_text() for name in mine} == mine
+    assert not gone.with_name(f"left-{gone.name}").exists()
+
+
 def test_an_empty_runs_folder_gives_a_report_that_says_so(tmp_path: Path, params: Params) -> None:
     out = build(tmp_path, params, tmp_path / "elsewhere")
     assert "No run has valid numbers" in text_of(out)

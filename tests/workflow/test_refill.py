@@ -124,6 +124,14 @@ def test_a_file_of_the_users_in_an_output_is_named_before_dvc_removes_it(
     assert not (pulled / "work").exists()
 
 
+def test_datasets_that_the_suite_leaves_out_are_prepared_too_and_so_are_looked_after(pulled: Path) -> None:
+    params = (pulled / "params.yaml").read_text(encoding="utf-8")
+    write_text(pulled / "params.yaml", params.replace("datasets: {", "datasets: {extra: {source: a.py}, "))
+    write_text(pulled / "prepared/extra/notes.txt", "mine")
+    with pytest.raises(UserError, match=r"prepared/extra/notes.txt: not written by ebmbench"):
+        ready(pulled, load_params(pulled))
+
+
 def test_of_a_cell_that_left_the_suite_only_what_stages_wrote_goes(
     pulled: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

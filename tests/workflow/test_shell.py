@@ -78,6 +78,18 @@ def test_a_stage_records_what_it_has_read(project: Path) -> None:
     assert record["versions"]["torch"] == torch.__version__
 
 
+def test_weights_that_dvc_cannot_name_are_recorded_and_must_stay(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "dvc.yaml").write_text(DVC.replace("  train:", "  evaluate:"))
+    rewrite(project / "params.yaml", "training:", "metrics: {inception_weights: w.pth}\ntraining:")
+    (project / "w.pth").write_text("1")
+    assert run_stage("evaluate@a-dsm", lambda root: None) == 0
+    assert read_json(project / "runs/s/a/dsm/record/evaluate.json")["inputs"]["w.pth"] == hash_of(project / "w.pth")
+    assert run_stage("evaluate@a-dsm", lambda root: rewrite(root / "w.pth", "1", "2")) == 2
+    assert "w.pth changed while the stage ran" in capsys.readouterr().err
+
+
 def test_a_stage_that_fails_records_nothing(project: Path) -> None:
     assert run_stage("train@a-dsm", lambda root: rewrite(root / "params.yaml", "budget: 1", "budget: 2")) == 2
     assert not (project / "runs").exists()
