@@ -50,6 +50,7 @@ def test_the_largest_seed_of_claims_is_taken(tmp_path: Path) -> None:
     ready(root, load_params(root))
 
 
+@pytest.mark.slow
 def test_the_largest_seeds_are_told_apart_from_training_to_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from ebmbench.core.errors import UserError
 from pipelines.dvc_cli import _is_call, ask
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", [b'{"write": {', b"[]", b"\xff\xff", b'{"read": {"runs": 7}}'])
 def test_a_table_of_locks_that_is_none_is_mended(done: Path, table: bytes) -> None:
     (done / ".dvc/tmp/rwlock").write_bytes(table)
