@@ -61,8 +61,13 @@ class Reads:
         return [path for path, found in self.files.items() if sha256_of(self.root / path) != found]
 
 
+def forget_reads() -> None:
+    """Begin anew: what was read before is of no concern to the stage that starts now."""
+    _ALL.clear()
+
+
 def changed_reads() -> list[str]:
-    """Files that this process has read and that are something else by now."""
+    """Files read since `forget_reads` that are something else by now."""
     return sorted({path for reads in _ALL for path in reads.changed()})
 
 

@@ -26,6 +26,7 @@ from ebmbench.core.console import DEBUG, forgiving
 from ebmbench.core.errors import UserError, in_words
 from ebmbench.core.files import write_text
 from ebmbench.core.params import FILE, load_params
+from ebmbench.core.reads import forget_reads
 from ebmbench.core.record import record_path, write_record
 from ebmbench.core.schema import known
 from ebmbench.stages.declared import declared, require_declared, require_keys, require_unchanged
@@ -45,6 +46,7 @@ def run_stage(stage: str, work: Callable[[Path], None]) -> int:
         check_names(root, stage)
         _die_with_parent()
         _one_thread()
+        forget_reads()
         with _owning(root, stage), _failures(root, stage):
             require_declared(root, stage)
             before = declared(root, stage)

@@ -11,6 +11,7 @@ import torch
 from ebmbench.cli.main import main
 from ebmbench.core.failures import failure_of
 from ebmbench.core.files import read_json
+from ebmbench.core.reads import Reads
 from ebmbench.core.record import hash_of
 from ebmbench.stages.declared import require_keys
 from ebmbench.stages.shell import run_stage
@@ -68,6 +69,14 @@ def test_an_input_that_changes_while_the_stage_runs_makes_it_fail(
 ) -> None:
     assert run_stage("train@a-dsm", lambda root: rewrite(root / file, old, new)) == 2
     assert f"{named} changed while the stage ran" in capsys.readouterr().err
+
+
+def test_what_was_read_before_the_stage_is_no_concern_of_its(project: Path) -> None:
+    early = project / "early.npy"
+    early.write_bytes(b"1")
+    Reads(project).add(early)
+    early.write_bytes(b"2")
+    assert run_stage("train@a-dsm", lambda root: None) == 0
 
 
 def test_a_stage_records_what_it_has_read(project: Path) -> None:
