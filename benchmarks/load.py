@@ -30,10 +30,10 @@ def imports(folder: Path) -> str:
 
 def plan_runs(folder: Path, seeds: int = 10, sweep: int = 100) -> str:
     """A cell of a thousand runs: parameters checked, every run named by its digest."""
-    from ebmbench.core.facts import Facts
-    from ebmbench.core.params import load_params
-    from ebmbench.stages.jobs import cell_jobs
-    from ebmbench.stages.workspace import ready
+    from ebmbench.config.params import load_params
+    from ebmbench.core.dataset import Facts
+    from ebmbench.experiment.jobs import cell_jobs
+    from ebmbench.stages.preparation import ready
 
     text = (ROOT / "params.yaml").read_text(encoding="utf-8").replace("[0, 1, 2]", str(list(range(seeds))), 1)
     sigmas = [round(0.001 * i, 3) for i in range(1, sweep + 1)]
@@ -54,12 +54,12 @@ def judge_points(folder: Path, count: int = 100_000) -> str:
     """Two-dimensional samples, by every metric of samples."""
     import torch
 
-    from ebmbench.core.facts import Facts
-    from ebmbench.core.registry import load
-    from ebmbench.core.sections import Metrics
+    from ebmbench.config.registry import load
+    from ebmbench.config.sections import Metrics
+    from ebmbench.core.dataset import Facts
     from ebmbench.core.streams import stream
     from ebmbench.data.two_moons import density
-    from ebmbench.metrics.evaluation import Evaluation, Subject
+    from ebmbench.metrics.common.evaluation import Evaluation, Subject
 
     torch.set_num_threads(1)
     truth = density()
@@ -74,10 +74,10 @@ def judge_images(folder: Path, count: int = 100_000) -> str:
     """Images of 8×8, by FID, KID, IS, precision and recall on the features of a classifier."""
     import torch
 
-    from ebmbench.core.facts import load_facts, read_split
-    from ebmbench.core.sections import Metrics
-    from ebmbench.metrics.evaluation import Evaluation, Subject
-    from ebmbench.metrics.fidelity import calculate, extractor_name, generated, reference
+    from ebmbench.config.sections import Metrics
+    from ebmbench.core.dataset import load_facts, read_split
+    from ebmbench.metrics.common.evaluation import Evaluation, Subject
+    from ebmbench.metrics.common.fidelity import calculate, extractor_name, generated, reference
     from ebmbench.stages.features import make_features
     from ebmbench.stages.prepare import prepare
 
@@ -105,8 +105,8 @@ def search_neighbours(folder: Path, count: int = 100_000) -> str:
     """Precision and recall of as many generated features as real ones, 64 of each: 4 count² distances."""
     import torch
 
-    from ebmbench.metrics.fidelity import NEIGHBOURS
-    from ebmbench.metrics.neighbours import precision_and_recall
+    from ebmbench.metrics.common.fidelity import NEIGHBOURS
+    from ebmbench.metrics.common.neighbours import precision_and_recall
 
     torch.set_num_threads(1)
     generator = torch.Generator().manual_seed(0)
@@ -117,10 +117,10 @@ def search_neighbours(folder: Path, count: int = 100_000) -> str:
 
 def report_rows(folder: Path, rows: int = 10_000) -> str:
     """A suite of four datasets and seven methods with so many rows: collected, drawn and written."""
-    from ebmbench.core.params import load_params
-    from ebmbench.core.schema import read_yaml
+    from ebmbench.config.params import load_params
+    from ebmbench.config.schema import read_yaml
     from ebmbench.report.build import build
-    from ebmbench.report.results import load_results
+    from ebmbench.report.results.table import load_results
 
     (folder / "params.yaml").write_text((ROOT / "params.yaml").read_text(encoding="utf-8"), encoding="utf-8")
     benchmark = load_params(folder).benchmark
@@ -161,9 +161,9 @@ def long_run(folder: Path, budget: int = 4_000_000) -> str:
     """A small network trained for long: memory in use at tenths of the budget, in MiB."""
     import torch
 
-    from ebmbench.core.facts import Facts
-    from ebmbench.core.registry import load
-    from ebmbench.core.sections import Training
+    from ebmbench.config.registry import load
+    from ebmbench.config.sections import Training
+    from ebmbench.core.dataset import Facts
     from ebmbench.training.job import Job
     from ebmbench.training.trainer import Trainer
 

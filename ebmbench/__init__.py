@@ -6,7 +6,7 @@ from typing import Any
 _HOMES = {
     "load": "ebmbench.training.trained",
     "Trained": "ebmbench.training.trained",
-    "load_results": "ebmbench.report.results",
+    "load_results": "ebmbench.report.results.table",
 }
 
 __all__ = ["Trained", "load", "load_results"]

@@ -13,27 +13,23 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ebmbench.core.console import DEBUG, forgiving
-from ebmbench.core.errors import UserError, in_words
-from pipelines.answer import STOPPED, Answer, answer, exit_code_of
-from pipelines.cores import jobs_or_cores
-from pipelines.forecast import forecast
-from pipelines.lock import only_flow
+from ebmbench.errors import DEBUG, UserError, forgiving, in_words
+from ebmbench.workspace.layout import OUTCOMES, report_of, require_pipeline
+from ebmbench.workspace.locks import only_flow
+from pipelines.execution.signals import EXIT_STOPPED, exit_code_of_stop, named, sigterm_stops
 from pipelines.options import add_options, scheduler_of
-from pipelines.outcome import EXIT_FAILED, Result, read_result
-from pipelines.plan import Plan, read_plan
-from pipelines.planned import handing_over
-from pipelines.stopping import EXIT_STOPPED, exit_code_of_stop, named, sigterm_stops
-from pipelines.workspace import OUTCOMES, report_of, require_pipeline
+from pipelines.outcome import EXIT_FAILED, STOPPED, Answer, Result, answer, exit_code_of, forecast, read_result
+from pipelines.planning.plan import Plan, handing_over, read_plan
+from pipelines.planning.resources import jobs_or_cores
 
 if TYPE_CHECKING:
-    from pipelines.flow import benchmark as benchmark
+    from pipelines.flows.benchmark import benchmark as benchmark
 
 
 def __getattr__(name: str) -> Any:
     """The flow itself, for `prefect deploy` and `benchmark.serve`."""
     if name == "benchmark":
-        from pipelines.flow import benchmark
+        from pipelines.flows.benchmark import benchmark
 
         return benchmark
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -68,13 +64,13 @@ def run(
 
 
 def _through_prefect(root: Path, plan: Plan, jobs: int, keep_going: bool, scheduler: str | None) -> Result:
-    from pipelines.server import prepare_prefect
+    from pipelines.flows.server import prepare_prefect
 
     (root / OUTCOMES).unlink(missing_ok=True)
     prepare_prefect(root)
     import httpx
 
-    from pipelines.flow import benchmark
+    from pipelines.flows.benchmark import benchmark
 
     try:
         with handing_over(plan):

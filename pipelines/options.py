@@ -2,7 +2,7 @@
 
 import argparse
 
-from ebmbench.core.errors import UserError
+from ebmbench.errors import UserError
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from ebmbench.core.facts import Facts
+from ebmbench.core.dataset import Facts
 
 # They take minutes: begun last, they would leave all but one process without work at the end.
 LONGEST = ("workflow/test_day.py", "workflow/test_run.py", "workflow/", "report/", "pipelines/", "compare/")

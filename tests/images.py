@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from ebmbench.core.facts import Facts
+from ebmbench.core.dataset import Facts
 from ebmbench.core.streams import stream
 
 

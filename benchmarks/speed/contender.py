@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from benchmarks.speed.interleave import Work
 from benchmarks.speed.problems import Problem
-from ebmbench.core.sections import Annealing
+from ebmbench.config.sections import Annealing
 from ebmbench.training.job import Job
 
 # Modules of this package that hold a class `Contestant`, and what each needs; ours is the first.

@@ -12,13 +12,13 @@ from torch import Tensor, nn
 from benchmarks.speed import contender
 from benchmarks.speed.interleave import Work
 from benchmarks.speed.problems import Problem
+from ebmbench.config.registry import load
+from ebmbench.config.sections import Annealing
 from ebmbench.core.energy import Meter
-from ebmbench.core.registry import load
-from ebmbench.core.sections import Annealing
 from ebmbench.core.streams import stream
-from ebmbench.metrics.annealing import anneal
-from ebmbench.metrics.annealing_base import base_of
-from ebmbench.metrics.quadrature import integrate
+from ebmbench.metrics.common.annealing import anneal
+from ebmbench.metrics.common.annealing_base import base_of
+from ebmbench.metrics.common.quadrature import integrate
 from ebmbench.training.job import Job
 from ebmbench.training.trainer import Trainer
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ebmbench.models import convnet, mlp, tiny
-from ebmbench.models.spectral import Spectral
+from ebmbench.models.common.spectral import Spectral
 
 TOLERANCE = 1e-5
 

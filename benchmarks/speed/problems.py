@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.speed.plain import matches, plain
-from ebmbench.core.facts import Facts
-from ebmbench.core.registry import load
-from ebmbench.core.sections import Training
+from ebmbench.config.registry import load
+from ebmbench.config.sections import Training
+from ebmbench.core.dataset import Facts
 from ebmbench.core.streams import stream
 from ebmbench.data.eight_gaussians import density
 from ebmbench.training.job import Job

@@ -20,12 +20,12 @@ from benchmarks.speed import problems
 from benchmarks.speed.contender import Contender, Learner
 from benchmarks.speed.provenance import ROOT
 from benchmarks.speed.table import NONE, markdown
-from ebmbench.core.params import load_params
-from ebmbench.core.registry import load
-from ebmbench.core.sections import Metrics
+from ebmbench.config.params import load_params
+from ebmbench.config.registry import load
+from ebmbench.config.sections import Metrics
 from ebmbench.data.eight_gaussians import density
-from ebmbench.metrics.evaluation import Evaluation, Subject, Unavailable
-from ebmbench.stages.jobs import cell_jobs
+from ebmbench.experiment.jobs import cell_jobs
+from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable
 from ebmbench.training.job import Job
 from ebmbench.training.trainer import Diverged
 

@@ -9,8 +9,8 @@ from typing import Any
 from benchmarks.speed import problems
 from benchmarks.speed.contender import Contender
 from benchmarks.speed.interleave import Work
-from ebmbench.core.registry import load
-from ebmbench.core.sections import Annealing, Training
+from ebmbench.config.registry import load
+from ebmbench.config.sections import Annealing, Training
 from ebmbench.training.job import Job
 
 CHAIN = {"kind": "langevin", "step_size": 0.0025}

@@ -23,10 +23,10 @@ from benchmarks.speed import contender
 from benchmarks.speed.interleave import Work
 from benchmarks.speed.plain import plain
 from benchmarks.speed.problems import Problem
-from ebmbench.core.facts import Facts
-from ebmbench.core.sections import Annealing
-from ebmbench.metrics.annealing_base import WIDER
-from ebmbench.metrics.annealing_path import LEAPFROG
+from ebmbench.config.sections import Annealing
+from ebmbench.core.dataset import Facts
+from ebmbench.metrics.common.annealing import LEAPFROG
+from ebmbench.metrics.common.annealing_base import WIDER
 from ebmbench.training.job import Job
 from ebmbench.training.trainer import Trainer
 

@@ -10,11 +10,11 @@ import torch
 from torch import Generator, Tensor
 from torch.distributions import Distribution, LowRankMultivariateNormal, MultivariateNormal
 
-from ebmbench.core.facts import Facts
+from ebmbench.core.dataset import Facts
 from ebmbench.core.streams import stream
 from ebmbench.data.densities.density import Density
-from ebmbench.metrics.annealing_base import level_width
-from ebmbench.metrics.evaluation import Subject
+from ebmbench.metrics.common.annealing_base import level_width
+from ebmbench.metrics.common.evaluation import Subject
 
 PAPER = "Fisher, On the Mathematical Foundations of Theoretical Statistics, 1922"
 YEAR = 1922

@@ -6,10 +6,10 @@ worse too. Of data that are no images it gives nothing.
 
 from torch import Generator, Tensor
 
-from ebmbench.core.facts import Facts, from_levels
+from ebmbench.core.dataset import Facts, from_levels
 from ebmbench.data.densities.density import Density
-from ebmbench.metrics.evaluation import Subject
-from ebmbench.metrics.fidelity import NOISE, with_noise
+from ebmbench.metrics.common.evaluation import Subject
+from ebmbench.metrics.common.fidelity import NOISE, with_noise
 
 PAPER = "Heusel et al., GANs Trained by a Two Time-Scale Update Rule Converge to a Local Nash Equilibrium, NeurIPS 2017"
 YEAR = 2017

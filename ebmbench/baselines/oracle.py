@@ -7,9 +7,9 @@ density is known, and the test images stand for samples, each once at most.
 import torch
 from torch import Generator, Tensor
 
-from ebmbench.core.facts import Facts
+from ebmbench.core.dataset import Facts
 from ebmbench.data.densities.density import Density
-from ebmbench.metrics.evaluation import Subject
+from ebmbench.metrics.common.evaluation import Subject
 
 PAPER = "Lueckmann et al., Benchmarking Simulation-Based Inference, AISTATS 2021 (baselines as ordinary rows)"
 YEAR = 2021

@@ -11,16 +11,16 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from ebmbench.claims.testing.bench import Bench
+from ebmbench.claims.testing.claim import Arms, Claim, stacked
+from ebmbench.claims.testing.criterion import Criterion
 from ebmbench.core.energy import Meter
 from ebmbench.core.method import Method
 from ebmbench.core.streams import draws, stream
 from ebmbench.data import two_moons
-from ebmbench.evidence.bench import Bench
-from ebmbench.evidence.claim import Arms, Claim, stacked
-from ebmbench.evidence.criterion import Criterion
 from ebmbench.methods import adance, mle
 from ebmbench.models import mlp
-from ebmbench.report.theme import FAINT, colour
+from ebmbench.report.figures.theme import FAINT, colour
 from ebmbench.samplers import mala
 
 PAPER = "Xu (2022), section 3.3, eq. 3.5 and algorithm 3.1"

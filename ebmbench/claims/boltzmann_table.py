@@ -16,11 +16,11 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ebmbench.claims.testing.bench import Bench
+from ebmbench.claims.testing.claim import Arms, Claim, stacked
+from ebmbench.claims.testing.criterion import Criterion
 from ebmbench.core.streams import stream
-from ebmbench.evidence.bench import Bench
-from ebmbench.evidence.claim import Arms, Claim, stacked
-from ebmbench.evidence.criterion import Criterion
-from ebmbench.report.theme import FAINT, INK, PALETTE
+from ebmbench.report.figures.theme import FAINT, INK, PALETTE
 from ebmbench.samplers import gibbs
 
 PAPER = "Beigy (2024), example of a Boltzmann machine (after R. Grosse)"

@@ -13,16 +13,16 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from ebmbench.claims.testing.bench import Bench
+from ebmbench.claims.testing.claim import Arms, Claim, stacked
+from ebmbench.claims.testing.criterion import Criterion
 from ebmbench.core.energy import Meter
 from ebmbench.core.method import Method
 from ebmbench.core.streams import draws, stream
 from ebmbench.data import two_moons
-from ebmbench.evidence.bench import Bench
-from ebmbench.evidence.claim import Arms, Claim, stacked
-from ebmbench.evidence.criterion import Criterion
 from ebmbench.methods import adabrm, mle
 from ebmbench.models import mlp
-from ebmbench.report.theme import FAINT, INK, colour
+from ebmbench.report.figures.theme import FAINT, INK, colour
 from ebmbench.samplers import mala
 
 PAPER = "Xu (2022), section 4.4, eq. 4.12"

@@ -18,16 +18,16 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from ebmbench.core.contrast import contrastive
-from ebmbench.core.facts import Facts
+from ebmbench.claims.testing.bench import Bench
+from ebmbench.claims.testing.claim import Arms, Claim, stacked
+from ebmbench.claims.testing.criterion import Criterion
+from ebmbench.core.contrastive import contrastive
+from ebmbench.core.dataset import Facts
 from ebmbench.core.streams import standard, stream
 from ebmbench.data import two_moons
-from ebmbench.evidence.bench import Bench
-from ebmbench.evidence.claim import Arms, Claim, stacked
-from ebmbench.evidence.criterion import Criterion
 from ebmbench.methods import ssm
 from ebmbench.models import mlp
-from ebmbench.report.theme import FAINT, INK, colour
+from ebmbench.report.figures.theme import FAINT, INK, colour
 from ebmbench.samplers import langevin
 
 PAPER = "Jin, section 4, eq. 21; Hyvärinen (2007)"

@@ -20,17 +20,17 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from torch import nn
 
-from ebmbench.core.sections import Training
+from ebmbench.claims.testing.bench import Bench, Data
+from ebmbench.claims.testing.claim import Arms, Claim, stacked
+from ebmbench.claims.testing.criterion import Criterion
+from ebmbench.claims.testing.exact_kl import divergence
+from ebmbench.config.sections import Training
 from ebmbench.core.streams import stream
 from ebmbench.data import eight_gaussians
-from ebmbench.evidence.bench import Bench, Data
-from ebmbench.evidence.claim import Arms, Claim, stacked
-from ebmbench.evidence.criterion import Criterion
-from ebmbench.evidence.planar import divergence
 from ebmbench.methods import cnce
-from ebmbench.metrics.quadrature import integrate
+from ebmbench.metrics.common.quadrature import integrate
 from ebmbench.models import mlp
-from ebmbench.report.theme import FAINT, INK, colour
+from ebmbench.report.figures.theme import FAINT, INK, colour
 
 PAPER = "Xu (2022), section 3.1, of Ceylan & Gutmann (2018)"
 YEAR = 2022

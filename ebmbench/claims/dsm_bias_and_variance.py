@@ -16,12 +16,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Generator, Tensor
 
+from ebmbench.claims.testing.bench import Bench
+from ebmbench.claims.testing.claim import Arms, Claim, stacked
+from ebmbench.claims.testing.criterion import Criterion
 from ebmbench.core.streams import stream
-from ebmbench.evidence.bench import Bench
-from ebmbench.evidence.claim import Arms, Claim, stacked
-from ebmbench.evidence.criterion import Criterion
 from ebmbench.methods import dsm
-from ebmbench.report.theme import FAINT, INK, colour, plain_ticks
+from ebmbench.report.figures.theme import FAINT, INK, colour, plain_ticks
 
 PAPER = "Beigy (2024), on denoising score matching; Vincent (2011)"
 YEAR = 2011

@@ -19,16 +19,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from ebmbench.claims.testing.bench import Bench
+from ebmbench.claims.testing.claim import Arms, Claim, stacked
+from ebmbench.claims.testing.criterion import Criterion
+from ebmbench.claims.testing.digits_protocol import MLE, MODEL, SAMPLER, open_digits, protocol
 from ebmbench.core.streams import stream
-from ebmbench.evidence.bench import Bench
-from ebmbench.evidence.claim import Arms, Claim, stacked
-from ebmbench.evidence.contrasts import MLE
-from ebmbench.evidence.criterion import Criterion
-from ebmbench.evidence.digits import MODEL, SAMPLER, open_digits, protocol
 from ebmbench.methods import mle
-from ebmbench.report.theme import FAINT, INK, PALETTE
+from ebmbench.report.figures.theme import FAINT, INK, PALETTE
 from ebmbench.samplers import elastic_langevin
-from ebmbench.samplers.chain import SamplerSettings
+from ebmbench.samplers.common.chain import SamplerSettings
 
 PAPER = "Gagnon & Lajoie, sections 5.3.2 and 6.3, figure 5"
 YEAR = 2022

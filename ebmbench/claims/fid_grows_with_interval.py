@@ -15,13 +15,12 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from ebmbench.evidence.bench import Bench
-from ebmbench.evidence.claim import Arms, Claim, stacked
-from ebmbench.evidence.criterion import Criterion
-from ebmbench.evidence.digits import MODEL, SAMPLER, open_digits, protocol
-from ebmbench.evidence.images import CHAINS, from_noise
+from ebmbench.claims.testing.bench import Bench
+from ebmbench.claims.testing.claim import Arms, Claim, stacked
+from ebmbench.claims.testing.criterion import Criterion
+from ebmbench.claims.testing.digits_protocol import CHAINS, MODEL, SAMPLER, from_noise, open_digits, protocol
 from ebmbench.methods import adance
-from ebmbench.report.theme import FAINT, INK, colour, plain_ticks
+from ebmbench.report.figures.theme import FAINT, INK, colour, plain_ticks
 
 PAPER = "Xu (2022), table 5.2 and section 5.3"
 YEAR = 2022

@@ -21,18 +21,18 @@ import torch
 from matplotlib.figure import Figure
 from torch import Generator, Tensor
 
-from ebmbench.core.adam import Adam
+from ebmbench.claims.testing.bench import Bench, Data
+from ebmbench.claims.testing.claim import Arms, Claim, stacked
+from ebmbench.claims.testing.criterion import Criterion
+from ebmbench.claims.testing.digits_protocol import MODEL, SAMPLER, open_digits, protocol
 from ebmbench.core.energy import Meter
 from ebmbench.core.streams import draws, normal, stream
-from ebmbench.evidence.bench import Bench, Data
-from ebmbench.evidence.claim import Arms, Claim, stacked
-from ebmbench.evidence.criterion import Criterion
-from ebmbench.evidence.digits import MODEL, SAMPLER, open_digits, protocol
+from ebmbench.core.torch_compat import Adam
 from ebmbench.methods import adance
 from ebmbench.models import mlp
-from ebmbench.report.theme import FAINT, INK, colour, plain_ticks
-from ebmbench.samplers.buffer import Buffer
-from ebmbench.samplers.chain import Chain
+from ebmbench.report.figures.theme import FAINT, INK, colour, plain_ticks
+from ebmbench.samplers.common.buffer import Buffer
+from ebmbench.samplers.common.chain import Chain
 
 PAPER = "Xu (2022), section 5.3, second explanation"
 YEAR = 2022

@@ -14,13 +14,13 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from ebmbench.claims.testing.bench import Bench
+from ebmbench.claims.testing.claim import Arms, Claim, stacked
+from ebmbench.claims.testing.criterion import Criterion
 from ebmbench.core.streams import stream
 from ebmbench.data import unbalanced
 from ebmbench.data.densities.mixture import Mixture
-from ebmbench.evidence.bench import Bench
-from ebmbench.evidence.claim import Arms, Claim, stacked
-from ebmbench.evidence.criterion import Criterion
-from ebmbench.report.theme import INK, PALETTE
+from ebmbench.report.figures.theme import INK, PALETTE
 from ebmbench.samplers import annealed_langevin, langevin
 
 PAPER = "Amini, lecture 7, section 6, after Song & Ermon (2019), sections 3.2.2 and 4.3, figure 3"

@@ -19,14 +19,14 @@ from matplotlib.figure import Figure
 from torch import Tensor
 from torch.special import ndtr
 
+from ebmbench.claims.testing.bench import Bench
+from ebmbench.claims.testing.claim import Arms, Claim, stacked
+from ebmbench.claims.testing.criterion import Criterion
 from ebmbench.core.energy import Energy
 from ebmbench.core.streams import stream
-from ebmbench.evidence.bench import Bench
-from ebmbench.evidence.claim import Arms, Claim, stacked
-from ebmbench.evidence.criterion import Criterion
-from ebmbench.report.theme import INK, PALETTE
+from ebmbench.report.figures.theme import INK, PALETTE
 from ebmbench.samplers import langevin, mala, random_walk
-from ebmbench.samplers.chain import SteppingSettings
+from ebmbench.samplers.common.chain import SteppingSettings
 
 PAPER = "Amini, lecture 7, section 3, with figures after Ansari (2018) and Siahkoohi (2023)"
 YEAR = 2023

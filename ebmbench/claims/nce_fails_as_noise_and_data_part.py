@@ -15,16 +15,16 @@ import torch
 from matplotlib.figure import Figure
 from scipy.stats import spearmanr
 
-from ebmbench.core.noises import Gaussian
-from ebmbench.core.sections import Training
+from ebmbench.claims.testing.bench import Bench, Data
+from ebmbench.claims.testing.claim import Arms, Claim, stacked
+from ebmbench.claims.testing.criterion import Criterion
+from ebmbench.claims.testing.exact_kl import divergence
+from ebmbench.config.sections import Training
+from ebmbench.core.noise import Gaussian
 from ebmbench.data import eight_gaussians
-from ebmbench.evidence.bench import Bench, Data
-from ebmbench.evidence.claim import Arms, Claim, stacked
-from ebmbench.evidence.criterion import Criterion
-from ebmbench.evidence.planar import divergence
 from ebmbench.methods import nce
 from ebmbench.models import mlp
-from ebmbench.report.theme import INK, colour, density_colours
+from ebmbench.report.figures.theme import INK, colour, density_colours
 from ebmbench.training.job import Job
 from ebmbench.training.trainer import Diverged, Trainer
 

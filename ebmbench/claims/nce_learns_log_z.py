@@ -16,16 +16,16 @@ from matplotlib.figure import Figure
 from torch import Generator, Tensor
 from torch.distributions import Normal
 
-from ebmbench.core.sections import Training
+from ebmbench.claims.testing.bench import Bench
+from ebmbench.claims.testing.claim import Arms, Claim, stacked
+from ebmbench.claims.testing.criterion import Criterion
+from ebmbench.config.sections import Training
 from ebmbench.core.streams import draws
 from ebmbench.data import two_moons
-from ebmbench.evidence.bench import Bench
-from ebmbench.evidence.claim import Arms, Claim, stacked
-from ebmbench.evidence.criterion import Criterion
 from ebmbench.methods import nce
-from ebmbench.metrics.quadrature import integrate
+from ebmbench.metrics.common.quadrature import integrate
 from ebmbench.models import mlp
-from ebmbench.report.theme import FAINT, INK, colour
+from ebmbench.report.figures.theme import FAINT, INK, colour
 
 PAPER = "Gutmann & Hyvärinen (2010), theorem 1; Xu (2022), section 2.2.3.3; Jin, section 4.1; Beigy (2024)"
 YEAR = 2010

@@ -20,15 +20,14 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ebmbench.core.sections import Divergence, Health
+from ebmbench.claims.testing.bench import Bench, Data
+from ebmbench.claims.testing.claim import Arms, Claim, stacked
+from ebmbench.claims.testing.criterion import Criterion
+from ebmbench.claims.testing.digits_protocol import MODEL, SAMPLER, from_noise, open_digits, protocol
+from ebmbench.config.sections import Divergence, Health
 from ebmbench.core.streams import stream
-from ebmbench.evidence.bench import Bench, Data
-from ebmbench.evidence.claim import Arms, Claim, stacked
-from ebmbench.evidence.criterion import Criterion
-from ebmbench.evidence.digits import MODEL, SAMPLER, open_digits, protocol
-from ebmbench.evidence.images import from_noise
 from ebmbench.methods import adance
-from ebmbench.report.theme import INK, PALETTE, plain_ticks
+from ebmbench.report.figures.theme import INK, PALETTE, plain_ticks
 
 PAPER = "Xu (2022), section 3.2.1 and figure 3.1"
 YEAR = 2022

@@ -15,14 +15,13 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ebmbench.claims.testing.bench import Bench
+from ebmbench.claims.testing.claim import Arms, Claim, stacked
+from ebmbench.claims.testing.criterion import Criterion
+from ebmbench.claims.testing.digits_protocol import MLE, MODEL, SAMPLER, open_digits, protocol
 from ebmbench.core.streams import stream
-from ebmbench.evidence.bench import Bench
-from ebmbench.evidence.claim import Arms, Claim, stacked
-from ebmbench.evidence.contrasts import MLE
-from ebmbench.evidence.criterion import Criterion
-from ebmbench.evidence.digits import MODEL, SAMPLER, open_digits, protocol
 from ebmbench.methods import mle
-from ebmbench.report.theme import INK, colour
+from ebmbench.report.figures.theme import INK, colour
 
 PAPER = "Gagnon & Lajoie, section 6.2.1, figure 4"
 YEAR = 2022

@@ -16,15 +16,15 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ebmbench.core.sections import Training
+from ebmbench.claims.testing.bench import Bench
+from ebmbench.claims.testing.claim import Arms, Claim
+from ebmbench.claims.testing.criterion import Criterion
+from ebmbench.config.sections import Training
 from ebmbench.data import unbalanced
 from ebmbench.data.densities.density import Density
-from ebmbench.evidence.bench import Bench
-from ebmbench.evidence.claim import Arms, Claim
-from ebmbench.evidence.criterion import Criterion
 from ebmbench.methods import ssm
 from ebmbench.models import mlp
-from ebmbench.report.theme import INK, density_colours
+from ebmbench.report.figures.theme import INK, density_colours
 
 PAPER = "Amini, lecture 7, section 6, after Song & Ermon (2019), section 3.2.1 and figure 2"
 YEAR = 2019

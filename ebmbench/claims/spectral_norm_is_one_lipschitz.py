@@ -23,21 +23,21 @@ from matplotlib.figure import Figure
 from torch import Generator, Tensor, nn
 from torch.nn.functional import leaky_relu
 
-from ebmbench.core.adam import Adam
-from ebmbench.core.sections import Training
+from ebmbench.claims.testing.bench import Bench, Data
+from ebmbench.claims.testing.claim import Arms, Claim, stacked
+from ebmbench.claims.testing.criterion import Criterion
+from ebmbench.claims.testing.digits_protocol import enlarged, open_digits
+from ebmbench.claims.testing.lipschitz import norms, steepest
+from ebmbench.config.sections import Training
 from ebmbench.core.streams import stream
-from ebmbench.evidence.bench import Bench, Data
-from ebmbench.evidence.claim import Arms, Claim, stacked
-from ebmbench.evidence.criterion import Criterion
-from ebmbench.evidence.digits import open_digits
-from ebmbench.evidence.images import enlarged
-from ebmbench.evidence.slopes import norms, steepest
+from ebmbench.core.torch_compat import Adam
 from ebmbench.methods import mle
-from ebmbench.models import convnet, spectral
-from ebmbench.models.activations import SLOPE
-from ebmbench.models.drawing import draw_weights, linear
-from ebmbench.models.spectral import Spectral
-from ebmbench.report.theme import FAINT, INK, PALETTE, plain_ticks
+from ebmbench.models import convnet
+from ebmbench.models.common import spectral
+from ebmbench.models.common.activations import SLOPE
+from ebmbench.models.common.drawing import draw_weights, linear
+from ebmbench.models.common.spectral import Spectral
+from ebmbench.report.figures.theme import FAINT, INK, PALETTE, plain_ticks
 from ebmbench.samplers import langevin
 
 PAPER = "Xu (2022), section 3.2.2, eq. 3.10 and algorithm 3.2"

@@ -22,16 +22,15 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ebmbench.core.sections import Training
+from ebmbench.claims.testing.bench import Bench, Data
+from ebmbench.claims.testing.claim import Arms, Claim
+from ebmbench.claims.testing.criterion import Criterion
+from ebmbench.claims.testing.digits_protocol import CHAINS, enlarged, open_digits, reduced
+from ebmbench.config.sections import Training
 from ebmbench.core.streams import stream
-from ebmbench.evidence.bench import Bench, Data
-from ebmbench.evidence.claim import Arms, Claim
-from ebmbench.evidence.criterion import Criterion
-from ebmbench.evidence.digits import open_digits
-from ebmbench.evidence.images import CHAINS, enlarged, reduced
 from ebmbench.methods import mle
 from ebmbench.models import convnet
-from ebmbench.report.theme import FAINT, PALETTE
+from ebmbench.report.figures.theme import FAINT, PALETTE
 from ebmbench.samplers import langevin
 from ebmbench.training.job import Job
 from ebmbench.training.trainer import Diverged, Trainer

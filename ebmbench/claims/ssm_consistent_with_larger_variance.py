@@ -18,16 +18,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Generator, Tensor, nn
 
+from ebmbench.claims.testing.bench import Bench
+from ebmbench.claims.testing.claim import Arms, Claim, stacked
+from ebmbench.claims.testing.criterion import Criterion
+from ebmbench.config.sections import Training
 from ebmbench.core.energy import Energy
-from ebmbench.core.sections import Training
 from ebmbench.core.streams import draws
 from ebmbench.data import digits, two_moons
-from ebmbench.evidence.bench import Bench
-from ebmbench.evidence.claim import Arms, Claim, stacked
-from ebmbench.evidence.criterion import Criterion
 from ebmbench.methods import ssm
 from ebmbench.models import mlp
-from ebmbench.report.theme import FAINT, INK, PALETTE, colour, plain_ticks
+from ebmbench.report.figures.theme import FAINT, INK, PALETTE, colour, plain_ticks
 
 PAPER = "Xu (2022), section 2.2.3.2; Song, Garg, Shi & Ermon (2019)"
 YEAR = 2019

@@ -16,15 +16,15 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from torch import Generator, Tensor
 
-from ebmbench.core.sections import Training
+from ebmbench.claims.testing.bench import Bench, given
+from ebmbench.claims.testing.claim import Arms, Claim, stacked
+from ebmbench.claims.testing.criterion import Criterion
+from ebmbench.config.sections import Training
 from ebmbench.core.streams import stream
 from ebmbench.data.densities.mixture import Mixture
-from ebmbench.evidence.bench import Bench, given
-from ebmbench.evidence.claim import Arms, Claim, stacked
-from ebmbench.evidence.criterion import Criterion
 from ebmbench.methods import ssm
 from ebmbench.models import mlp
-from ebmbench.report.theme import FAINT, INK, colour
+from ebmbench.report.figures.theme import FAINT, INK, colour
 
 PAPER = "Amini, section 6, figure of the losses with and without noise; from Song & Ermon (2019), figure 1"
 YEAR = 2019

@@ -17,14 +17,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from ebmbench.claims.testing.bench import Bench, Data
+from ebmbench.claims.testing.claim import Arms, Claim, stacked
+from ebmbench.claims.testing.criterion import Criterion
+from ebmbench.claims.testing.digits_protocol import CD, MLE, MODEL, SAMPLER, open_digits, protocol
 from ebmbench.core.streams import stream
-from ebmbench.evidence.bench import Bench, Data
-from ebmbench.evidence.claim import Arms, Claim, stacked
-from ebmbench.evidence.contrasts import CD, MLE
-from ebmbench.evidence.criterion import Criterion
-from ebmbench.evidence.digits import MODEL, SAMPLER, open_digits, protocol
 from ebmbench.methods import cd, mle
-from ebmbench.report.theme import FAINT, INK, colour
+from ebmbench.report.figures.theme import FAINT, INK, colour
 
 PAPER = "Gagnon & Lajoie, section 6.1, figure 3"
 YEAR = 2022

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ebmbench.cli.command import add_command, project
-from ebmbench.core.code import freeze
-from ebmbench.core.errors import UserError
+from ebmbench.errors import UserError
+from ebmbench.workspace.code_hash import freeze
 
 TEXT = "List the literature's claims, or put some to the test (all of them: ebmbench run --suite claims)"
 EXAMPLE = "ebmbench claims | ebmbench claims run adance_one_is_mle | ebmbench claims run nce_learns_log_z --first 5000"
@@ -27,7 +27,7 @@ def add(commands: Any) -> None:
 
 def act(arguments: argparse.Namespace) -> int:
     """List, or measure and decide."""
-    from ebmbench.core.registry import describe, entries
+    from ebmbench.config.registry import describe, entries
 
     if arguments.action == "list":
         width = max(map(len, entries("claims")), default=0)
@@ -46,10 +46,9 @@ def act(arguments: argparse.Namespace) -> int:
 def _run(root: Path, arguments: argparse.Namespace) -> int:
     import torch
 
-    from ebmbench.core.params import load_params
-    from ebmbench.evidence.account import put_to_test
-    from ebmbench.evidence.bench import Bench
-    from ebmbench.evidence.told import told
+    from ebmbench.claims.testing.bench import Bench
+    from ebmbench.claims.testing.record import put_to_test, told
+    from ebmbench.config.params import load_params
 
     torch.set_num_threads(1)  # sums over another number of threads round differently
     first = load_params(root).claims.first if arguments.first is None else arguments.first

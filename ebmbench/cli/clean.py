@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ebmbench.cli.command import add_command, project
 
 if TYPE_CHECKING:
-    from ebmbench.stages.disk import Share
+    from ebmbench.stages.cleanup import Share
 
 TEXT = (
     "Empty work/ of what is cheap to lose: finished results (runs/ and DVC's cache have them), logs, leftovers. "
@@ -27,9 +27,9 @@ def add(commands: Any) -> None:
 
 def act(arguments: argparse.Namespace) -> int:
     """Remove, unless it is a dry run, and tell."""
-    from ebmbench.stages.disk import CHEAP, DEAR, FOREIGN, no_stage, shares
-    from pipelines.clone import is_claimed
-    from pipelines.lock import only_flow
+    from ebmbench.stages.cleanup import CHEAP, DEAR, FOREIGN, no_stage, shares
+    from ebmbench.workspace.locks import only_flow
+    from pipelines.flows.clone import is_claimed
 
     root = project()
     with only_flow(root), ExitStack() as held:  # not under the feet of a running flow

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ebmbench.core.errors import UserError
+from ebmbench.errors import UserError
 
 
 def add_command(

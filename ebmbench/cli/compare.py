@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ebmbench.cli.command import add_command, project, told
-from ebmbench.core.files import write_text
+from ebmbench.workspace.files import write_text
 
 
 def add(commands: Any) -> None:
@@ -27,9 +27,9 @@ def add(commands: Any) -> None:
 def act(arguments: argparse.Namespace) -> int:
     """Read both sides, write the text."""
     root = project()
-    from ebmbench.compare.markdown import compare
-    from ebmbench.compare.side import open_sides
-    from ebmbench.compare.verdicts import claims_page
+    from ebmbench.report.compare.page import compare
+    from ebmbench.report.compare.sides import open_sides
+    from ebmbench.report.compare.verdicts import claims_page
 
     text = claims_page(root, arguments.before, arguments.after, arguments.suite)
     if text is None:

@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from ebmbench.cli.command import add_command
-from ebmbench.core.registry import KINDS, entries
+from ebmbench.config.registry import KINDS, entries
 
 
 def add(commands: Any) -> None:

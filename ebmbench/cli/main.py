@@ -12,9 +12,8 @@ import sys
 from collections.abc import Callable
 
 from ebmbench.cli import claims, clean, compare, listing, report, run, serve, stage, suite, tune, worker
-from ebmbench.core.console import DEBUG, forgiving
-from ebmbench.core.errors import UserError, in_words
-from pipelines.answer import exit_code_of
+from ebmbench.errors import DEBUG, UserError, forgiving, in_words
+from pipelines.outcome import exit_code_of
 
 EXAMPLES = """\
 examples:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ebmbench.cli.command import add_command, project, told
-from ebmbench.core.errors import UserError
+from ebmbench.errors import UserError
 
 TEXT = (
     "Build reports/<suite>/latest, release it as a version that is never edited again, or export its numbers "
@@ -67,7 +67,7 @@ def _export(file: str | None, source: Path | None) -> int:
     """A report's folder may be anywhere; without one, the project says which."""
     if file is None:
         raise UserError("report export: found no file, allowed: a name that ends in .csv, .json or .parquet")
-    from ebmbench.report.results import load_results, write_results
+    from ebmbench.report.results.table import load_results, write_results
 
     frame = load_results(source or project() / "reports" / _suite(project()) / "latest")
     with told(Path(file)):
@@ -77,6 +77,6 @@ def _export(file: str | None, source: Path | None) -> int:
 
 
 def _suite(root: Path) -> str:
-    from ebmbench.core.params import load_params
+    from ebmbench.config.params import load_params
 
     return load_params(root).benchmark.suite

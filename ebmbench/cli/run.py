@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ebmbench.cli.command import add_command, project
-from ebmbench.core.errors import UserError
+from ebmbench.errors import UserError
 from pipelines.options import add_options, scheduler_of
 
 if TYPE_CHECKING:
-    from pipelines.answer import Answer
+    from pipelines.outcome import Answer
 
 EXAMPLES = """\
 ebmbench run --suite quick --jobs 2     switch to a suite and run it, two stages at a time
@@ -35,15 +35,15 @@ def add(commands: Any) -> None:
 
 def act(arguments: argparse.Namespace) -> int:
     """Run or plan, and tell of it."""
-    from pipelines.answer import answer
+    from pipelines.outcome import answer
 
     return answer(lambda: _plan(arguments) if arguments.dry_run else _run(arguments), arguments.json)
 
 
 def _plan(arguments: argparse.Namespace) -> "Answer":
-    from ebmbench.core.params import load_params
-    from ebmbench.stages.declared import require_keys
-    from pipelines.forecast import forecast
+    from ebmbench.config.params import load_params
+    from ebmbench.stages.inputs import require_keys
+    from pipelines.outcome import forecast
 
     if arguments.suite:
         name = arguments.suite
@@ -55,7 +55,7 @@ def _plan(arguments: argparse.Namespace) -> "Answer":
 
 
 def _run(arguments: argparse.Namespace) -> "Answer":
-    from ebmbench.core.params import load_params
+    from ebmbench.config.params import load_params
     from pipelines.benchmark import run
 
     root = Path.cwd() if arguments.suite else project()
@@ -74,9 +74,10 @@ def _run(arguments: argparse.Namespace) -> "Answer":
 
 def _prepare(root: Path, suite: str | None) -> None:
     """Only while no other run is at work: its stages read params.yaml and write what is tidied here."""
-    from ebmbench.core.params import load_params
-    from ebmbench.stages import suites, workspace
+    from ebmbench.config import suites
+    from ebmbench.config.params import load_params
+    from ebmbench.stages import preparation
 
     if suite:
         suites.use(root, suite)
-    workspace.ready(root, load_params(root))
+    preparation.ready(root, load_params(root))

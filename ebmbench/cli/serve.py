@@ -54,8 +54,7 @@ def _where(command: argparse.ArgumentParser) -> None:
 
 def act(arguments: argparse.Namespace) -> int:
     """Serve until stopped."""
-    from pipelines.order import Order
-    from pipelines.serving import Times, serve
+    from pipelines.flows.schedule import Order, Times, serve
 
     root = project()
     chosen = {key: getattr(arguments, key) for key in ("revision", "suite", "jobs", "keep", "clone", "commit")}

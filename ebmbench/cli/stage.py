@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ebmbench.cli.command import add_command, project
-from ebmbench.core.code import freeze
+from ebmbench.workspace.code_hash import freeze
 
 TEXTS = {
     "prepare": "Draw or read a dataset and write prepared/<dataset>/",

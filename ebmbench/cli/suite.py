@@ -18,7 +18,7 @@ def add(commands: Any) -> None:
 
 def act(arguments: argparse.Namespace) -> int:
     """List or use."""
-    from ebmbench.stages import suites
+    from ebmbench.config import suites
 
     root = Path.cwd()
     if arguments.action == "list":

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ebmbench.cli.command import add_command
-from ebmbench.core.errors import UserError, nearest
+from ebmbench.errors import UserError, nearest
 
 
 def add(commands: Any) -> None:

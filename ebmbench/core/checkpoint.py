@@ -8,8 +8,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as serialised
 from torch import Tensor
 
-from ebmbench.core.errors import UserError
-from ebmbench.core.files import replacing
+from ebmbench.errors import UserError
+from ebmbench.workspace.files import replacing
 
 FORMAT = "1"
 

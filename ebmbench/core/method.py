@@ -10,8 +10,8 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
+from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Meter
-from ebmbench.core.facts import Facts
 from ebmbench.core.streams import Draw
 
 

@@ -16,10 +16,9 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, pad, relu, silu
 from tqdm import tqdm
 
-from ebmbench.core.adam import Adam
-from ebmbench.core.bare import skip_init
-from ebmbench.core.sections import Features
+from ebmbench.config.sections import Features
 from ebmbench.core.streams import stream
+from ebmbench.core.torch_compat import Adam, skip_init
 
 WIDTH = 64  # features
 SEED = 0  # one classifier per dataset, whatever the suite's seeds

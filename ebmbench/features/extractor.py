@@ -9,8 +9,8 @@ from typing import Any
 
 from torch import Tensor
 
-from ebmbench.core.facts import from_levels
-from ebmbench.core.vision import torch_fidelity
+from ebmbench.core.dataset import from_levels
+from ebmbench.core.torch_compat import torch_fidelity
 from ebmbench.features.reference import Reference
 
 LAYERS = {"isc": "logits", "fid": "features", "kid": "features", "prc": "features"}

@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, nn
 
 from ebmbench.core import checkpoint
-from ebmbench.core.errors import UserError
 from ebmbench.core.pickles import NotPlain
-from ebmbench.core.vision import torch_fidelity
+from ebmbench.core.torch_compat import torch_fidelity
+from ebmbench.errors import UserError
 from ebmbench.features.extractor import register
 from ebmbench.features.reference import tensors_hash
 from ebmbench.features.weights import read_weights

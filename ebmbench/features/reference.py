@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from ebmbench.core import checkpoint
-from ebmbench.core.facts import Facts
+from ebmbench.core.dataset import Facts
 from ebmbench.features.classifier import Classifier, in_batches
 
 FILE = "classifier.safetensors"

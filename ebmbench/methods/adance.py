@@ -23,13 +23,13 @@ from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from ebmbench.core import method
+from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy, Meter
-from ebmbench.core.facts import Facts
 from ebmbench.core.streams import Draw
 from ebmbench.samplers import mala
-from ebmbench.samplers.buffer import Buffer
-from ebmbench.samplers.chain import Chain
-from ebmbench.samplers.choice import Sampler
+from ebmbench.samplers.common.buffer import Buffer
+from ebmbench.samplers.common.chain import Chain
+from ebmbench.samplers.common.choice import Sampler
 
 PAPER = "Xu, Self-Adapting Noise-Contrastive Estimation for Energy-Based Models, Tsinghua University thesis, 2022"
 YEAR = 2022

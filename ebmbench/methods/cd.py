@@ -13,14 +13,14 @@ from pydantic import Field
 from torch import Tensor
 
 from ebmbench.core import method
-from ebmbench.core.contrast import contrastive
+from ebmbench.core.contrastive import contrastive
+from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Meter
-from ebmbench.core.facts import Facts
 from ebmbench.core.streams import Draw
 from ebmbench.samplers import mala
-from ebmbench.samplers.buffer import Buffer
-from ebmbench.samplers.chain import Chain
-from ebmbench.samplers.choice import Sampler
+from ebmbench.samplers.common.buffer import Buffer
+from ebmbench.samplers.common.chain import Chain
+from ebmbench.samplers.common.choice import Sampler
 
 PAPER = "Hinton, Training Products of Experts by Minimizing Contrastive Divergence, 2002; PCD: Tieleman, ICML 2008"
 YEAR = 2002

@@ -21,7 +21,7 @@ from torch.nn.functional import softplus
 from ebmbench.core import method
 from ebmbench.core.energy import Energy, Meter
 from ebmbench.core.streams import Draw, standard
-from ebmbench.samplers.choice import Sampler
+from ebmbench.samplers.common.choice import Sampler
 
 PAPER = "Ceylan & Gutmann, Conditional noise-contrastive estimation of unnormalised models, ICML 2018"
 YEAR = 2018

@@ -17,7 +17,7 @@ from torch import Tensor
 from ebmbench.core import method
 from ebmbench.core.energy import Energy, Meter, score
 from ebmbench.core.streams import Draw, normal
-from ebmbench.samplers.choice import Sampler
+from ebmbench.samplers.common.choice import Sampler
 
 PAPER = "Vincent, A Connection Between Score Matching and Denoising Autoencoders, Neural Computation 23(7), 2011"
 YEAR = 2011

@@ -15,14 +15,14 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from ebmbench.core import method
-from ebmbench.core.contrast import contrastive
+from ebmbench.core.contrastive import contrastive
+from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Meter
-from ebmbench.core.facts import Facts
 from ebmbench.core.streams import Draw
 from ebmbench.samplers import mala
-from ebmbench.samplers.buffer import Buffer
-from ebmbench.samplers.chain import Chain
-from ebmbench.samplers.choice import Sampler
+from ebmbench.samplers.common.buffer import Buffer
+from ebmbench.samplers.common.chain import Chain
+from ebmbench.samplers.common.choice import Sampler
 
 PAPER = "Younes, On the convergence of Markovian stochastic algorithms, 1999; Du & Mordatch, NeurIPS 2019"
 YEAR = 1999

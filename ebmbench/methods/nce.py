@@ -21,11 +21,12 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 from torch.nn.functional import softplus
 
-from ebmbench.core import method, noises
+from ebmbench.core import method
+from ebmbench.core import noise as noises
+from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy, Meter
-from ebmbench.core.facts import Facts
 from ebmbench.core.streams import Draw, stream
-from ebmbench.samplers.choice import Sampler
+from ebmbench.samplers.common.choice import Sampler
 
 PAPER = "Gutmann & Hyvärinen, Noise-contrastive estimation, AISTATS 2010"
 YEAR = 2010

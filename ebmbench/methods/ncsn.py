@@ -19,8 +19,8 @@ from pydantic import Field
 from torch import Tensor
 
 from ebmbench.core import method
+from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Meter, score
-from ebmbench.core.facts import Facts
 from ebmbench.core.streams import Draw, normal
 from ebmbench.samplers import annealed_langevin
 

@@ -21,7 +21,7 @@ from torch import Generator, Tensor
 from ebmbench.core import method
 from ebmbench.core.energy import Energy, Meter, score_and_curvature
 from ebmbench.core.streams import Draw, normal
-from ebmbench.samplers.choice import Sampler
+from ebmbench.samplers.common.choice import Sampler
 
 PAPER = "Song, Garg, Shi & Ermon, Sliced Score Matching: A Scalable Approach to Density and Score Estimation, UAI 2019"
 YEAR = 2019

@@ -3,7 +3,7 @@
 1: all weights are equal. 1/N: one chain decides, and the forward estimate of log Z says little.
 """
 
-from ebmbench.metrics.evaluation import Evaluation, Value
+from ebmbench.metrics.common.evaluation import Evaluation, Value
 
 PAPER = "Neal, Annealed Importance Sampling, Statistics and Computing 11, 2001"
 YEAR = 2001

@@ -5,7 +5,7 @@ below zero by more than its error does not come from samples of the model (see `
 but the reason says by how much.
 """
 
-from ebmbench.metrics.evaluation import MISCALIBRATED, Evaluation, Unavailable, Value
+from ebmbench.metrics.common.evaluation import MISCALIBRATED, Evaluation, Unavailable, Value
 
 PAPER = "Grosse et al., Sandwiching the marginal likelihood using bidirectional Monte Carlo, arXiv 2015"
 YEAR = 2015

@@ -11,9 +11,9 @@ import math
 import torch
 from torch import Tensor
 
-from ebmbench.metrics.annealing import Estimate
-from ebmbench.metrics.annealing_base import dequantised
-from ebmbench.metrics.evaluation import Evaluation, Value
+from ebmbench.metrics.common.annealing import Estimate
+from ebmbench.metrics.common.annealing_base import dequantised
+from ebmbench.metrics.common.evaluation import Evaluation, Value
 from ebmbench.metrics.log_likelihood import mean_value
 
 PAPER = "Neal, Annealed Importance Sampling, Statistics and Computing 11, 2001"

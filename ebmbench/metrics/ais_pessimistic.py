@@ -6,7 +6,7 @@ there is no number.
 """
 
 from ebmbench.metrics.ais_optimistic import likelihood
-from ebmbench.metrics.evaluation import Evaluation, Unavailable, Value
+from ebmbench.metrics.common.evaluation import Evaluation, Unavailable, Value
 
 PAPER = "Burda et al., Accurate and Conservative Estimates of MRF Log-likelihood using Reverse Annealing, AISTATS 2015"
 YEAR = 2015

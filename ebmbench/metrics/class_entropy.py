@@ -9,9 +9,9 @@ import math
 import torch
 from torch import Tensor
 
-from ebmbench.core.facts import from_levels
-from ebmbench.metrics.evaluation import Evaluation, Unavailable, Value
-from ebmbench.metrics.fidelity import classifier, generated, levels
+from ebmbench.core.dataset import from_levels
+from ebmbench.metrics.common.evaluation import Evaluation, Unavailable, Value
+from ebmbench.metrics.common.fidelity import classifier, generated, levels
 
 PAPER = "Shannon, A Mathematical Theory of Communication, Bell System Technical Journal 27, 1948"
 YEAR = 1948

@@ -3,8 +3,8 @@
 The smallest of the numbers that were traced; the trace has some 64 chains with at most 50 draws of each.
 """
 
-from ebmbench.metrics.evaluation import Evaluation, Value
-from ebmbench.metrics.mixing import effective, traced, traced_value
+from ebmbench.metrics.common.evaluation import Evaluation, Value
+from ebmbench.metrics.common.mixing import effective, traced, traced_value
 
 PAPER = "Vehtari et al., Rank-Normalization, Folding, and Localization: An Improved R̂, Bayesian Analysis 16(2), 2021"
 YEAR = 2021

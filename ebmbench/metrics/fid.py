@@ -3,8 +3,8 @@
 Biased upwards for few samples: compare equal n only, and see the oracle's row for what real images get.
 """
 
-from ebmbench.metrics.evaluation import Evaluation, Value
-from ebmbench.metrics.fidelity import fidelity
+from ebmbench.metrics.common.evaluation import Evaluation, Value
+from ebmbench.metrics.common.fidelity import fidelity
 
 PAPER = "Heusel et al., GANs Trained by a Two Time-Scale Update Rule Converge to a Local Nash Equilibrium, NeurIPS 2017"
 YEAR = 2017

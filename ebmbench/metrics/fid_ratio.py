@@ -4,9 +4,9 @@ Both sides have the same extractor, reference and n, which makes the ratio compa
 itself is not. If there are more samples than test images, only as many of the first are taken. The scale is ours.
 """
 
-from ebmbench.core.vision import torch_fidelity
-from ebmbench.metrics.evaluation import Evaluation, Value
-from ebmbench.metrics.fidelity import (
+from ebmbench.core.torch_compat import torch_fidelity
+from ebmbench.metrics.common.evaluation import Evaluation, Value
+from ebmbench.metrics.common.fidelity import (
     NOISE,
     calculate,
     extractor_name,

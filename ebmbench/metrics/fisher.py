@@ -1,6 +1,6 @@
 """Relative Fisher divergence, E_data‖s − s_data‖² / E_data‖s_data‖²: the score's error as a share of the score."""
 
-from ebmbench.metrics.evaluation import Evaluation, Value
+from ebmbench.metrics.common.evaluation import Evaluation, Value
 
 PAPER = "Hyvärinen, Estimation of Non-Normalized Statistical Models by Score Matching, JMLR 2005"
 YEAR = 2005

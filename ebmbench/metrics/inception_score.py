@@ -3,8 +3,8 @@
 p(y|x) is the reference classifier's, or Inception's. It never sees the data: one good image per class is enough.
 """
 
-from ebmbench.metrics.evaluation import Evaluation, Value
-from ebmbench.metrics.fidelity import IS_SPLITS, fidelity
+from ebmbench.metrics.common.evaluation import Evaluation, Value
+from ebmbench.metrics.common.fidelity import IS_SPLITS, fidelity
 
 PAPER = "Salimans et al., Improved Techniques for Training GANs, NeurIPS 2016"
 YEAR = 2016

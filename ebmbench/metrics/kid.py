@@ -4,8 +4,8 @@ Unlike FID it has no bias in n; like every unbiased estimate it can be below zer
 the subsets, as is customary: they overlap, so it says how a single subset scatters.
 """
 
-from ebmbench.metrics.evaluation import Evaluation, Value
-from ebmbench.metrics.fidelity import KID_SUBSETS, fidelity
+from ebmbench.metrics.common.evaluation import Evaluation, Value
+from ebmbench.metrics.common.fidelity import KID_SUBSETS, fidelity
 
 PAPER = "Bińkowski et al., Demystifying MMD GANs, ICLR 2018"
 YEAR = 2018

@@ -1,6 +1,6 @@
 """Kullback-Leibler divergence from data to model, KL(p‖q) = ∫ p (log p − log q), by quadrature."""
 
-from ebmbench.metrics.evaluation import Evaluation, Value
+from ebmbench.metrics.common.evaluation import Evaluation, Value
 
 PAPER = "Kullback & Leibler, On Information and Sufficiency, 1951"
 YEAR = 1951

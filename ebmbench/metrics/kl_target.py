@@ -1,7 +1,7 @@
 """KL divergence from what the method aims at (dsm, ncsn: the data smoothed by noise) to the model, by quadrature."""
 
-from ebmbench.metrics.evaluation import Evaluation, Unavailable, Value
-from ebmbench.metrics.quadrature import in_chunks
+from ebmbench.metrics.common.evaluation import Evaluation, Unavailable, Value
+from ebmbench.metrics.common.quadrature import in_chunks
 
 PAPER = "Vincent, A Connection Between Score Matching and Denoising Autoencoders, Neural Computation 23(7), 2011"
 YEAR = 2011

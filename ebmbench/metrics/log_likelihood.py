@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from ebmbench.metrics.evaluation import Evaluation, Value
+from ebmbench.metrics.common.evaluation import Evaluation, Value
 
 PAPER = "Theis et al., A note on the evaluation of generative models, ICLR 2016"
 YEAR = 2016

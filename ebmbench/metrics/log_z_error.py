@@ -1,6 +1,6 @@
 """Error of a learned normaliser, |c − log Z|, with log Z by quadrature."""
 
-from ebmbench.metrics.evaluation import Evaluation, Unavailable, Value
+from ebmbench.metrics.common.evaluation import Evaluation, Unavailable, Value
 
 PAPER = "Gutmann & Hyvärinen, Noise-contrastive estimation, AISTATS 2010"
 YEAR = 2010

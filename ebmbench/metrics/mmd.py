@@ -10,7 +10,7 @@ import math
 import torch
 from torch import Tensor
 
-from ebmbench.metrics.evaluation import Evaluation, Unavailable, Value
+from ebmbench.metrics.common.evaluation import Evaluation, Unavailable, Value
 
 PAPER = "Gretton et al., A Kernel Two-Sample Test, JMLR 13, 2012"
 YEAR = 2012

@@ -1,7 +1,7 @@
 """Error of the modes' weights in the model's density, ½ Σ |w − p|, by quadrature."""
 
-from ebmbench.metrics import modes
-from ebmbench.metrics.evaluation import Evaluation, Value
+from ebmbench.metrics.common import modes
+from ebmbench.metrics.common.evaluation import Evaluation, Value
 
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
 YEAR = 2019

@@ -2,8 +2,8 @@
 
 import torch
 
-from ebmbench.metrics import modes
-from ebmbench.metrics.evaluation import Evaluation, Value
+from ebmbench.metrics.common import modes
+from ebmbench.metrics.common.evaluation import Evaluation, Value
 
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
 YEAR = 2019

@@ -2,7 +2,7 @@
 
 import math
 
-from ebmbench.metrics.evaluation import Evaluation, Value
+from ebmbench.metrics.common.evaluation import Evaluation, Value
 
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
 YEAR = 2019

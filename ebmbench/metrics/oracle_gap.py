@@ -1,6 +1,6 @@
 """Gap of the held-out log-likelihood to the truth's: mean log p(x) − log q(x) over the test set."""
 
-from ebmbench.metrics.evaluation import Evaluation, Value
+from ebmbench.metrics.common.evaluation import Evaluation, Value
 from ebmbench.metrics.log_likelihood import log_q, mean_value
 
 PAPER = "Theis et al., A note on the evaluation of generative models, ICLR 2016"

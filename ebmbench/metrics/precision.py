@@ -1,7 +1,7 @@
 """Precision: the share of samples whose features lie in the data's manifold, balls to each image's 3rd neighbour."""
 
-from ebmbench.metrics.evaluation import Evaluation, Value
-from ebmbench.metrics.fidelity import NEIGHBOURS, fidelity
+from ebmbench.metrics.common.evaluation import Evaluation, Value
+from ebmbench.metrics.common.fidelity import NEIGHBOURS, fidelity
 
 PAPER = "Kynkäänniemi et al., Improved Precision and Recall Metric for Assessing Generative Models, NeurIPS 2019"
 YEAR = 2019

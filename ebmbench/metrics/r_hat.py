@@ -6,8 +6,8 @@ model *and* its sampler: chains that cannot cross between modes have not met, ho
 
 import math
 
-from ebmbench.metrics.evaluation import UNMIXED, Evaluation, Unavailable, Value
-from ebmbench.metrics.mixing import r_hat, traced, traced_value
+from ebmbench.metrics.common.evaluation import UNMIXED, Evaluation, Unavailable, Value
+from ebmbench.metrics.common.mixing import r_hat, traced, traced_value
 
 PAPER = "Vehtari et al., Rank-Normalization, Folding, and Localization: An Improved R̂, Bayesian Analysis 16(2), 2021"
 YEAR = 2021

@@ -1,7 +1,7 @@
 """Recall: the share of training images whose features lie in the samples' manifold, balls to the 3rd neighbour."""
 
-from ebmbench.metrics.evaluation import Evaluation, Value
-from ebmbench.metrics.fidelity import NEIGHBOURS, fidelity
+from ebmbench.metrics.common.evaluation import Evaluation, Value
+from ebmbench.metrics.common.fidelity import NEIGHBOURS, fidelity
 
 PAPER = "Kynkäänniemi et al., Improved Precision and Recall Metric for Assessing Generative Models, NeurIPS 2019"
 YEAR = 2019

@@ -1,6 +1,6 @@
 """Reverse Kullback-Leibler divergence, KL(q‖p) = ∫ q (log q − log p), by quadrature."""
 
-from ebmbench.metrics.evaluation import Evaluation, Value
+from ebmbench.metrics.common.evaluation import Evaluation, Value
 
 PAPER = "Kullback & Leibler, On Information and Sufficiency, 1951"
 YEAR = 1951

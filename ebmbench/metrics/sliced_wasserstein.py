@@ -6,7 +6,7 @@ import torch
 from torch.nn.functional import normalize
 
 from ebmbench.core.streams import stream
-from ebmbench.metrics.evaluation import Evaluation, Value
+from ebmbench.metrics.common.evaluation import Evaluation, Value
 
 PAPER = "Bonneel et al., Sliced and Radon Wasserstein Barycenters of Measures, JMIV 2015"
 YEAR = 2015

@@ -1,6 +1,6 @@
 """Total variation distance, ½ ∫ |p − q|, by quadrature: the largest difference in the probability of any event."""
 
-from ebmbench.metrics.evaluation import Evaluation, Value
+from ebmbench.metrics.common.evaluation import Evaluation, Value
 
 PAPER = "Gibbs & Su, On Choosing and Bounding Probability Metrics, 2002"
 YEAR = 2002

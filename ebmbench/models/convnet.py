@@ -19,14 +19,14 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import leaky_relu
 from torch.nn.utils import convert_conv2d_weight_memory_format
 
-from ebmbench.core.errors import UserError
-from ebmbench.core.facts import Facts
-from ebmbench.models import spectral
-from ebmbench.models.activations import SLOPE
-from ebmbench.models.closed_form import ClosedForm
-from ebmbench.models.drawing import convolution, draw_weights, linear
-from ebmbench.models.folding import layers_of
-from ebmbench.models.spectral import Spectral
+from ebmbench.core.dataset import Facts
+from ebmbench.errors import UserError
+from ebmbench.models.common import spectral
+from ebmbench.models.common.activations import SLOPE
+from ebmbench.models.common.closed_form import ClosedForm
+from ebmbench.models.common.drawing import convolution, draw_weights, linear
+from ebmbench.models.common.folding import layers_of
+from ebmbench.models.common.spectral import Spectral
 from ebmbench.models.tiny import image_shape
 
 PAPER = "Xu, Self-Adapting Noise-Contrastive Estimation for Energy-Based Models, Tsinghua University thesis, 2022"

@@ -11,9 +11,9 @@ import torch
 from pydantic import Field
 from torch import Generator, Tensor, nn
 
-from ebmbench.core.facts import Facts
-from ebmbench.models.closed_form import ClosedForm
-from ebmbench.models.trunk import Trunk, TrunkSettings
+from ebmbench.core.dataset import Facts
+from ebmbench.models.common.closed_form import ClosedForm
+from ebmbench.models.common.trunk import Trunk, TrunkSettings
 
 PAPER = "LeCun et al., A Tutorial on Energy-Based Learning, 2006 (any network is an energy; initialisation is ours)"
 YEAR = 2006

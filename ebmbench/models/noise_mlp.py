@@ -16,10 +16,10 @@ import torch
 from pydantic import Field
 from torch import Generator, Tensor, nn
 
+from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import energy_and_score
-from ebmbench.core.facts import Facts
-from ebmbench.models import trunk
-from ebmbench.models.trunk import Trunk, TrunkSettings
+from ebmbench.models.common import trunk
+from ebmbench.models.common.trunk import Trunk, TrunkSettings
 
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019; as an energy"
 YEAR = 2019

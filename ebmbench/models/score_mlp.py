@@ -10,9 +10,9 @@ from typing import Self
 import torch
 from torch import Generator, Tensor, nn
 
-from ebmbench.core.facts import Facts
+from ebmbench.core.dataset import Facts
+from ebmbench.models.common.trunk import Trunk, TrunkSettings
 from ebmbench.models.noise_mlp import noisy_inputs
-from ebmbench.models.trunk import Trunk, TrunkSettings
 
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
 YEAR = 2019

@@ -15,11 +15,11 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import silu
 from torch.nn.utils import convert_conv2d_weight_memory_format
 
-from ebmbench.core.errors import UserError
-from ebmbench.core.facts import Facts
-from ebmbench.models.closed_form import ClosedForm
-from ebmbench.models.drawing import convolution, draw_weights, linear
-from ebmbench.models.folding import layers_of
+from ebmbench.core.dataset import Facts
+from ebmbench.errors import UserError
+from ebmbench.models.common.closed_form import ClosedForm
+from ebmbench.models.common.drawing import convolution, draw_weights, linear
+from ebmbench.models.common.folding import layers_of
 
 PAPER = "Du & Mordatch, Implicit Generation and Modeling with Energy-Based Models, NeurIPS 2019; layers: Lippe 2022"
 YEAR = 2019

@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from torch import Generator, Tensor, nn
 from torch.nn.functional import interpolate, silu
 
-from ebmbench.core.facts import Facts
-from ebmbench.models.drawing import convolution, draw_weights, linear
+from ebmbench.core.dataset import Facts
+from ebmbench.models.common.drawing import convolution, draw_weights, linear
 from ebmbench.models.tiny import image_shape
 
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"

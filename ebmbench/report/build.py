@@ -11,11 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from ebmbench.core.code import text_of
-from ebmbench.core.manifest import files_in, is_leftover
-from ebmbench.core.params import FILE
-from ebmbench.report.cells import versions_of
-from ebmbench.report.curves import collect_curves, write_curves
+from ebmbench.config.params import FILE
 from ebmbench.report.figures.classes import classes
 from ebmbench.report.figures.cost import costs
 from ebmbench.report.figures.densities import densities
@@ -25,17 +21,21 @@ from ebmbench.report.figures.image import Image
 from ebmbench.report.figures.ranks import rank_figures
 from ebmbench.report.figures.samples import samples
 from ebmbench.report.figures.sweep import sweep
+from ebmbench.report.figures.theme import themed
 from ebmbench.report.figures.unrolled import unrolled
-from ebmbench.report.frame import collect
-from ebmbench.report.groups import datasets, relevant
-from ebmbench.report.html import write_page
-from ebmbench.report.kinds import is_image, kinds
-from ebmbench.report.markdown import Images, assemble
-from ebmbench.report.provenance import provenance
-from ebmbench.report.results import write_results
-from ebmbench.report.sampled import all_sampled
-from ebmbench.report.staleness import Present
-from ebmbench.report.theme import themed
+from ebmbench.report.page.html import write_page
+from ebmbench.report.results.cells import versions_of
+from ebmbench.report.results.curves import collect_curves, write_curves
+from ebmbench.report.results.frame import collect
+from ebmbench.report.results.groups import datasets, relevant
+from ebmbench.report.results.kinds import is_image, kinds
+from ebmbench.report.results.provenance import provenance
+from ebmbench.report.results.samplers import all_sampled
+from ebmbench.report.results.staleness import Present
+from ebmbench.report.results.table import write_results
+from ebmbench.report.sections.order import Images, assemble
+from ebmbench.workspace.code_hash import text_of
+from ebmbench.workspace.manifest import files_in, is_leftover
 
 # What reports consist of, beside the figures that their pages name: all else in their folders is the user's.
 PAGES = ("report.md", "claims.md")

@@ -20,11 +20,10 @@ import torch
 from pydantic import Field, ValidationInfo, field_validator
 from torch import Generator, Tensor
 
-from ebmbench.core.composed import Tempered
-from ebmbench.core.energy import Energy, conditional, score
-from ebmbench.core.errors import UserError
-from ebmbench.core.facts import Facts
-from ebmbench.samplers.chain import Chain, SteppingSettings
+from ebmbench.core.dataset import Facts
+from ebmbench.core.energy import Energy, Tempered, conditional, score
+from ebmbench.errors import UserError
+from ebmbench.samplers.common.chain import Chain, SteppingSettings
 from ebmbench.samplers.langevin import langevin
 
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"

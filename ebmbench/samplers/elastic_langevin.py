@@ -24,12 +24,12 @@ from pydantic import Field
 from torch import Generator, Tensor
 from torch.nn.functional import grid_sample
 
+from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy
-from ebmbench.core.errors import UserError
-from ebmbench.core.facts import Facts
 from ebmbench.core.streams import standard
+from ebmbench.errors import UserError
 from ebmbench.samplers import langevin
-from ebmbench.samplers.chain import Chain, moments
+from ebmbench.samplers.common.chain import Chain, moments
 
 PAPER = "Du et al., Improved Contrastive Divergence Training, ICML 2021; warp: Simard et al., ICDAR 2003"
 YEAR = 2021

@@ -10,12 +10,12 @@ from typing import Literal
 import torch
 from torch import Generator, Tensor
 
+from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy
-from ebmbench.core.errors import UserError
-from ebmbench.core.facts import Facts
 from ebmbench.core.streams import uniform
-from ebmbench.samplers.chain import Chain, SamplerSettings
-from ebmbench.samplers.metropolis import moved
+from ebmbench.errors import UserError
+from ebmbench.samplers.common.chain import Chain, SamplerSettings
+from ebmbench.samplers.common.metropolis import moved
 
 PAPER = (
     "Geman & Geman, Stochastic Relaxation, Gibbs Distributions, and the Bayesian Restoration of Images, TPAMI 6, 1984"

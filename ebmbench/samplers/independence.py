@@ -13,12 +13,12 @@ import torch
 from pydantic import Field
 from torch import Generator, Tensor
 
+from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy, fixed
-from ebmbench.core.errors import UserError
-from ebmbench.core.facts import Facts
 from ebmbench.core.streams import normal
-from ebmbench.samplers.chain import Chain, SamplerSettings
-from ebmbench.samplers.metropolis import Moves, accepted, moved
+from ebmbench.errors import UserError
+from ebmbench.samplers.common.chain import Chain, SamplerSettings
+from ebmbench.samplers.common.metropolis import Moves, accepted, moved
 
 PAPER = "Hastings, Monte Carlo Sampling Methods Using Markov Chains and Their Applications, Biometrika 57(1), 1970"
 YEAR = 1970

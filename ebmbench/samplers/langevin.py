@@ -13,11 +13,11 @@ import torch
 from pydantic import Field
 from torch import Generator, Tensor
 
+from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy, fixed, score
-from ebmbench.core.facts import Facts
 from ebmbench.core.streams import along, standard
-from ebmbench.samplers.chain import Chain, SteppingSettings
-from ebmbench.samplers.norms import Norms
+from ebmbench.samplers.common.chain import Chain, SteppingSettings
+from ebmbench.samplers.common.norms import Norms
 
 PAPER = "Welling & Teh, Bayesian Learning via Stochastic Gradient Langevin Dynamics, ICML 2011"
 YEAR = 2011

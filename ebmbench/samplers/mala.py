@@ -23,9 +23,9 @@ from torch import Generator, Tensor
 
 from ebmbench.core.energy import Energy, energy_and_score, fixed
 from ebmbench.core.streams import along, even, standard
-from ebmbench.samplers.chain import Chain, SteppingSettings
-from ebmbench.samplers.metropolis import Moves, moved
-from ebmbench.samplers.norms import Norms
+from ebmbench.samplers.common.chain import Chain, SteppingSettings
+from ebmbench.samplers.common.metropolis import Moves, moved
+from ebmbench.samplers.common.norms import Norms
 
 PAPER = "Roberts & Tweedie, Exponential Convergence of Langevin Distributions, Bernoulli 2(4), 1996"
 YEAR = 1996

@@ -11,8 +11,8 @@ from torch import Generator, Tensor
 
 from ebmbench.core.energy import Energy, fixed
 from ebmbench.core.streams import normal
-from ebmbench.samplers.chain import Chain, SteppingSettings
-from ebmbench.samplers.metropolis import Moves, accepted, moved
+from ebmbench.samplers.common.chain import Chain, SteppingSettings
+from ebmbench.samplers.common.metropolis import Moves, accepted, moved
 
 PAPER = "Metropolis et al., Equation of State Calculations by Fast Computing Machines, J. Chem. Phys. 21(6), 1953"
 YEAR = 1953

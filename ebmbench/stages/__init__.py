@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-from ebmbench.core.code import freeze
+from ebmbench.workspace.code_hash import freeze
 
 # Before NumPy is loaded, which asks once: sums over another number of threads round differently, and results must not
 # depend on how many cores there are, or on who starts a stage.

@@ -7,19 +7,19 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
-from ebmbench.core.code import code_hash
-from ebmbench.core.facts import load_facts, read_split
-from ebmbench.core.files import read_json, write_json
-from ebmbench.core.params import Params, load_params
-from ebmbench.core.pulse import pulse
-from ebmbench.core.registry import load
-from ebmbench.core.store import Store, digest
+from ebmbench.config.params import Params, load_params
+from ebmbench.config.registry import load
+from ebmbench.core.dataset import load_facts, read_split
 from ebmbench.core.streams import stream
-from ebmbench.data.loading import Truth, open_truth
-from ebmbench.metrics.evaluation import Evaluation
-from ebmbench.metrics.verdict import verdict
-from ebmbench.stages.judgement import collect, extractor_inputs, judge, leave, said
-from ebmbench.stages.shell import run_stage
+from ebmbench.data.sources.loading import Truth, open_truth
+from ebmbench.experiment.judge import collect, extractor_inputs, judge, leave, said
+from ebmbench.experiment.verdict import verdict
+from ebmbench.metrics.common.evaluation import Evaluation
+from ebmbench.stages.runner import run_stage
+from ebmbench.workspace.code_hash import code_hash
+from ebmbench.workspace.files import read_json, write_json
+from ebmbench.workspace.progress import pulse
+from ebmbench.workspace.store import Store, digest
 
 
 def judge_baselines(root: Path, dataset: str) -> None:

@@ -10,12 +10,12 @@ import sys
 import time
 from pathlib import Path
 
-from ebmbench.core.files import write_json
-from ebmbench.core.params import load_params
-from ebmbench.core.sections import CLAIMS_FOLDER
-from ebmbench.evidence.account import put_to_test
-from ebmbench.evidence.bench import Bench
-from ebmbench.stages.shell import run_stage
+from ebmbench.claims.testing.bench import Bench
+from ebmbench.claims.testing.record import put_to_test
+from ebmbench.config.params import load_params
+from ebmbench.config.sections import CLAIMS_FOLDER
+from ebmbench.stages.runner import run_stage
+from ebmbench.workspace.files import write_json
 
 
 def decide_claim(root: Path, name: str, fresh: bool = False) -> None:

@@ -14,23 +14,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ebmbench.core.code import code_hash
-from ebmbench.core.facts import Facts, read_split
-from ebmbench.core.files import read_json, sha256_of, write_json
-from ebmbench.core.params import Params, load_params
-from ebmbench.core.pulse import pulse
-from ebmbench.core.registry import load as load_module
-from ebmbench.core.sections import KINDS
-from ebmbench.core.store import Store, digest
-from ebmbench.data.loading import Truth, open_truth
-from ebmbench.metrics.evaluation import Evaluation, Subject, Value
-from ebmbench.metrics.verdict import Verdict, verdict
-from ebmbench.stages.arrays import load_arrays
-from ebmbench.stages.cell import TRACE, Cell, cell_parser, open_cell
-from ebmbench.stages.curve import curve, write_curves
-from ebmbench.stages.judgement import Values, collect, extractor_inputs, judge, leave, said
-from ebmbench.stages.shell import run_stage
+from ebmbench.config.params import Params, load_params
+from ebmbench.config.registry import load as load_module
+from ebmbench.config.sections import KINDS
+from ebmbench.core.dataset import Facts, read_split
+from ebmbench.data.sources.loading import Truth, open_truth
+from ebmbench.experiment.curve import curve, write_curves
+from ebmbench.experiment.judge import Values, collect, extractor_inputs, judge, leave, said
+from ebmbench.experiment.verdict import Verdict, verdict
+from ebmbench.metrics.common.evaluation import Evaluation, Subject, Value
+from ebmbench.stages.runner import run_stage
 from ebmbench.training.trained import load
+from ebmbench.workspace.code_hash import code_hash
+from ebmbench.workspace.files import load_arrays, read_json, sha256_of, write_json
+from ebmbench.workspace.layout import TRACE, Cell, cell_parser, open_cell
+from ebmbench.workspace.progress import pulse
+from ebmbench.workspace.store import Store, digest
 
 COUNTS = ("energy_evaluations", "input_gradients", "parameter_gradients", "passes")
 

@@ -11,16 +11,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ebmbench.core.code import code_hash
-from ebmbench.core.facts import Facts, load_facts, read_labels, read_split
-from ebmbench.core.files import sha256_of, write_json
-from ebmbench.core.manifest import FEATURES, materialising
-from ebmbench.core.params import load_params
-from ebmbench.core.sections import Features
-from ebmbench.core.store import Store, digest
+from ebmbench.config.params import load_params
+from ebmbench.config.sections import Features
+from ebmbench.core.dataset import Facts, load_facts, read_labels, read_split
 from ebmbench.features.classifier import train
 from ebmbench.features.reference import Reference, tensors_hash
-from ebmbench.stages.shell import run_stage
+from ebmbench.stages.runner import run_stage
+from ebmbench.workspace.code_hash import code_hash
+from ebmbench.workspace.files import sha256_of, write_json
+from ebmbench.workspace.manifest import FEATURES, materialising
+from ebmbench.workspace.store import Store, digest
 
 
 def make_features(root: Path, dataset: str) -> None:

@@ -8,16 +8,15 @@ from typing import Any
 
 from torch import Tensor
 
-from ebmbench.core.errors import UserError
-from ebmbench.core.facts import Facts, load_facts
-from ebmbench.core.files import read_json, sha256_of, write_json
-from ebmbench.core.manifest import PREPARED, materialising
-from ebmbench.core.npy import save_array
-from ebmbench.core.params import load_params
-from ebmbench.core.sections import Dataset
+from ebmbench.config.params import load_params
+from ebmbench.config.sections import Dataset
+from ebmbench.core.dataset import Facts, load_facts
 from ebmbench.data.images.moments import image_facts
-from ebmbench.data.loading import Source, open_source
-from ebmbench.stages.shell import run_stage
+from ebmbench.data.sources.loading import Source, open_source
+from ebmbench.errors import UserError
+from ebmbench.stages.runner import run_stage
+from ebmbench.workspace.files import read_json, save_array, sha256_of, write_json
+from ebmbench.workspace.manifest import PREPARED, materialising
 
 
 def prepare(root: Path, dataset: str) -> None:

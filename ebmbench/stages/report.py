@@ -4,11 +4,11 @@ import argparse
 import sys
 from pathlib import Path
 
-from ebmbench.core.params import FILE
-from ebmbench.core.schema import read_yaml
+from ebmbench.config.params import FILE
+from ebmbench.config.schema import read_yaml
 from ebmbench.report.build import build
 from ebmbench.report.claims.build import build_claims
-from ebmbench.stages.shell import run_stage
+from ebmbench.stages.runner import run_stage
 
 
 def report(root: Path) -> None:

@@ -1,4 +1,4 @@
-"""sample@<dataset>-<method>: draw samples of every trained run of a cell, each kind (`training/kinds.py`) apart.
+"""sample@<dataset>-<method>: draw samples of every trained run of a cell, each kind (`experiment/samples.py`) apart.
 
 On toy data all energies are sampled alike, by the suite's sampler: *long-run* samples, many steps of a valid sampler,
 not what training chains remember. They do not cross between distant modes, though: mode weights among them show where
@@ -14,21 +14,19 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from ebmbench.core.code import code_hash
-from ebmbench.core.facts import read_split
-from ebmbench.core.files import read_json, write_json
-from ebmbench.core.manifest import SAMPLED, materialising
-from ebmbench.core.npy import save_array
-from ebmbench.core.params import load_params
-from ebmbench.core.pulse import pulse
-from ebmbench.core.sections import Sampling
-from ebmbench.core.store import Store, digest
-from ebmbench.stages.arrays import save_arrays
-from ebmbench.stages.cell import SNAPSHOT_KIND, TRACE, Cell, cell_parser, open_cell, snapshots
-from ebmbench.stages.shell import run_stage
-from ebmbench.training.kinds import Drawn, draw, enough
+from ebmbench.config.params import load_params
+from ebmbench.config.sections import Sampling
+from ebmbench.core.dataset import read_split
+from ebmbench.experiment.samples import Drawn, draw, enough
+from ebmbench.stages.runner import run_stage
 from ebmbench.training.run import peak_memory
 from ebmbench.training.trained import load
+from ebmbench.workspace.code_hash import code_hash
+from ebmbench.workspace.files import read_json, save_array, save_arrays, write_json
+from ebmbench.workspace.layout import SNAPSHOT_KIND, TRACE, Cell, cell_parser, open_cell, snapshots
+from ebmbench.workspace.manifest import SAMPLED, materialising
+from ebmbench.workspace.progress import pulse
+from ebmbench.workspace.store import Store, digest
 
 
 def sample_cell(cell: Cell, sampling: Sampling) -> None:

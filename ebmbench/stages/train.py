@@ -7,17 +7,17 @@ from pathlib import Path
 
 from torch import Tensor
 
-from ebmbench.core.facts import load_facts, read_split
-from ebmbench.core.files import read_json, replacing, write_json
-from ebmbench.core.manifest import TRAINED, materialising
-from ebmbench.core.params import load_params
-from ebmbench.core.pulse import pulse
-from ebmbench.core.store import Store
-from ebmbench.stages.cell import Cell, cell_parser, open_cell
-from ebmbench.stages.jobs import cell_jobs, check_cell
-from ebmbench.stages.shell import run_stage
+from ebmbench.config.params import load_params
+from ebmbench.core.dataset import load_facts, read_split
+from ebmbench.experiment.jobs import cell_jobs, check_cell
+from ebmbench.stages.runner import run_stage
 from ebmbench.training.job import Job
 from ebmbench.training.run import train
+from ebmbench.workspace.files import read_json, replacing, write_json
+from ebmbench.workspace.layout import Cell, cell_parser, open_cell
+from ebmbench.workspace.manifest import TRAINED, materialising
+from ebmbench.workspace.progress import pulse
+from ebmbench.workspace.store import Store
 
 
 def train_cell(cell: Cell) -> None:

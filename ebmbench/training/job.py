@@ -11,11 +11,11 @@ from typing import Any
 import torch
 from pydantic import BaseModel
 
-from ebmbench.core.code import code_hash
-from ebmbench.core.facts import Facts
+from ebmbench.config.sections import Training
+from ebmbench.core.dataset import Facts
 from ebmbench.core.method import Settings
-from ebmbench.core.sections import Training
-from ebmbench.core.store import digest
+from ebmbench.workspace.code_hash import code_hash
+from ebmbench.workspace.store import digest
 
 
 @dataclass(frozen=True)

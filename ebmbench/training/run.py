@@ -22,14 +22,13 @@ from typing import Any
 from torch import Tensor
 from tqdm import tqdm
 
+from ebmbench.config.registry import load
 from ebmbench.core import checkpoint
-from ebmbench.core.files import replacing, write_json
-from ebmbench.core.pulse import pulse
-from ebmbench.core.registry import load
-from ebmbench.training.clock import Clock
+from ebmbench.training.checkpoints import SHARES, Clock, Keeper, described
 from ebmbench.training.job import Job
-from ebmbench.training.keeping import SHARES, Keeper, described
 from ebmbench.training.trainer import Diverged, Trainer
+from ebmbench.workspace.files import replacing, write_json
+from ebmbench.workspace.progress import pulse
 
 SAVE_SECONDS = 5.0
 

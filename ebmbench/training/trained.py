@@ -5,13 +5,13 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from ebmbench.config.registry import load as load_module
 from ebmbench.core import checkpoint
+from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import score
-from ebmbench.core.errors import UserError
-from ebmbench.core.facts import Facts
-from ebmbench.core.registry import load as load_module
 from ebmbench.core.streams import stream
-from ebmbench.samplers.chain import Chain, SamplerSettings
+from ebmbench.errors import UserError
+from ebmbench.samplers.common.chain import Chain, SamplerSettings
 
 # What a header without some key, or with a value of another kind, ends in.
 FOREIGN = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError)

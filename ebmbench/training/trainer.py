@@ -1,4 +1,6 @@
-"""One run in progress: network, method, optimiser, averages, counts and history, and how a step changes them.
+"""Exponential moving average of weights: θ̄ ← θ̄ + (1 − β)(θ − θ̄), with β growing to its value over the first steps.
+
+One run in progress: network, method, optimiser, averages, counts and history, and how a step changes them.
 
 All of it is in `state()`, and every random draw is named by the step it belongs to, so a trainer restored from
 a checkpoint takes the same steps as one that never stopped, bit for bit.
@@ -11,17 +13,37 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ebmbench.core.adam import Adam
+from ebmbench.config.params import FILE
+from ebmbench.config.registry import load
 from ebmbench.core.checkpoint import prefixed, section
 from ebmbench.core.energy import Counts, Meter
-from ebmbench.core.errors import UserError
-from ebmbench.core.params import FILE
-from ebmbench.core.registry import load
 from ebmbench.core.streams import Draw, draws, normal
-from ebmbench.training.average import Average
+from ebmbench.core.torch_compat import Adam
+from ebmbench.errors import UserError
+from ebmbench.training.divergence import Diverged as Diverged
+from ebmbench.training.divergence import Watch, readings
 from ebmbench.training.job import Job, meant
-from ebmbench.training.watch import Diverged as Diverged
-from ebmbench.training.watch import Watch, readings
+
+
+class Average:
+    """Averages of a list of tensors, in the same order."""
+
+    def __init__(self, parameters: list[Tensor], decay: float) -> None:
+        self.parameters = parameters
+        self.decay = decay
+        self.values = [parameter.detach().clone() for parameter in parameters]
+
+    @torch.no_grad()
+    def update(self, step: int) -> None:
+        """Take in the current weights after step number `step` (from 1); early on, forget the initialisation faster."""
+        decay = min(self.decay, step / (10 + step))
+        torch._foreach_lerp_(self.values, self.parameters, 1 - decay)
+
+    @torch.no_grad()
+    def apply(self) -> None:
+        """Put the averages in the place of the weights: the end of training."""
+        for value, parameter in zip(self.values, self.parameters, strict=True):
+            parameter.copy_(value)
 
 
 def usable(device: str) -> torch.device:

@@ -7,24 +7,24 @@ from typing import Any
 
 from torch import Tensor
 
-from ebmbench.core.code import code_hash
-from ebmbench.core.facts import Facts, from_levels
-from ebmbench.core.files import read_json, write_json
+from ebmbench.config.registry import load as load_module
+from ebmbench.config.schema import check
+from ebmbench.config.sections import Dataset
+from ebmbench.core.dataset import Facts, from_levels
 from ebmbench.core.method import Settings
-from ebmbench.core.registry import load as load_module
-from ebmbench.core.schema import check
-from ebmbench.core.sections import Dataset
-from ebmbench.core.store import Store, digest
 from ebmbench.data.densities.density import Density
-from ebmbench.data.loading import open_source
-from ebmbench.metrics.evaluation import Evaluation, Subject, Value
-from ebmbench.samplers.choice import parse
-from ebmbench.stages.judgement import judge
+from ebmbench.data.sources.loading import open_source
+from ebmbench.experiment.judge import judge
+from ebmbench.metrics.common.evaluation import Evaluation, Subject, Value
+from ebmbench.samplers.common.choice import parse
 from ebmbench.stages.prepare import described, source_facts
 from ebmbench.training.job import Job
 from ebmbench.training.run import train
 from ebmbench.training.trained import Trained, load
 from ebmbench.tuning.space import DEFAULTS, Plan
+from ebmbench.workspace.code_hash import code_hash
+from ebmbench.workspace.files import read_json, write_json
+from ebmbench.workspace.store import Store, digest
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from ebmbench.tuning.space import DEFAULTS, Plan
-from ebmbench.tuning.table import Row, of_method, settings_text, settings_values, value_text, winner
+from ebmbench.tuning.trials import Row, of_method, settings_text, settings_values, value_text, winner
 
 MISSING = "–"
 

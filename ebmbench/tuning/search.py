@@ -16,11 +16,10 @@ from statistics import fmean
 import optuna
 from optuna.trial import Trial, TrialState
 
-from ebmbench.core.store import digest
-from ebmbench.tuning.grid import Grid, Point
 from ebmbench.tuning.judging import Bench, Judged
-from ebmbench.tuning.space import Plan
-from ebmbench.tuning.table import Row, settings_text
+from ebmbench.tuning.space import Grid, Plan, Point
+from ebmbench.tuning.trials import Row, settings_text
+from ebmbench.workspace.store import digest
 
 PATIENCE = 100  # draws that hit a setting already tried, before an untried one is taken at random
 

@@ -15,20 +15,20 @@ from threading import Event
 from typing import Any
 from uuid import uuid4
 
-from ebmbench.core.errors import UserError
-from ebmbench.core.failures import failure_path
-from ebmbench.core.files import write_text
+from ebmbench.errors import UserError
+from ebmbench.workspace.failures import failure_path
+from ebmbench.workspace.files import write_text
+from ebmbench.workspace.layout import REPORT
 from pipelines.cluster import NEEDS_EXTRA
 from pipelines.cluster.errand import Delivery, Errand, fulfil
 from pipelines.cluster.gather import LOG, Gathering
 from pipelines.cluster.remote import require_remote
 from pipelines.cluster.state import errand_of
-from pipelines.lockfile import outputs_of
+from pipelines.execution.process import log_of, reproduce
 from pipelines.outcome import FAILED, STOPPED, Outcome
-from pipelines.plan import Plan
-from pipelines.room import Room
-from pipelines.supervise import log_of, reproduce
-from pipelines.workspace import REPORT
+from pipelines.planning.lockfile import outputs_of
+from pipelines.planning.plan import Plan
+from pipelines.planning.resources import Room
 
 _LOOK_SECONDS = 0.2
 _CONNECT_SECONDS = 20

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event, Thread
 
-from ebmbench.core.errors import UserError
-from ebmbench.core.failures import failure_path
+from ebmbench.errors import UserError
+from ebmbench.workspace.failures import failure_path
 from pipelines.cluster.slot import Slot
-from pipelines.dvc_cli import DVC
-from pipelines.lockfile import entry_of
+from pipelines.execution.dvc import DVC
+from pipelines.execution.process import complaint, log_of, reproduce, run
 from pipelines.outcome import FAILED, STOPPED, Outcome
-from pipelines.supervise import complaint, log_of, reproduce, run
+from pipelines.planning.lockfile import entry_of
 
 _LOOK_SECONDS = 0.5
 _LONGEST_LOG = 400_000  # characters that are sent back; a stage's last words are at the end

@@ -11,14 +11,14 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Event, Lock
 
-from pipelines.dvc_cli import DVC
-from pipelines.lockfile import put
+from ebmbench.workspace.layout import LOGS
+from pipelines.execution.dvc import DVC
+from pipelines.execution.process import attempts
 from pipelines.outcome import RAN
-from pipelines.supervise import attempts
-from pipelines.workspace import LOGS
+from pipelines.planning.lockfile import put
 
 LOG = LOGS / "gather.log"
-RESTORE_ONLY = "EBMBENCH_RESTORE_ONLY"  # read by ebmbench/stages/shell.py
+RESTORE_ONLY = "EBMBENCH_RESTORE_ONLY"  # read by ebmbench/stages/runner.py
 _LOOK_SECONDS = 0.2
 
 

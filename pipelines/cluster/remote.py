@@ -5,8 +5,8 @@ import shutil
 from functools import cache
 from pathlib import Path
 
-from ebmbench.core.errors import UserError
-from pipelines.dvc_cli import ask
+from ebmbench.errors import UserError
+from pipelines.execution.dvc import ask
 
 _HAS_SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
 _LOCAL = Path(".dvc/config.local")  # ignored by Git: where passwords belong

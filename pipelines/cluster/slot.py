@@ -9,13 +9,12 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from ebmbench.core.errors import UserError
-from ebmbench.core.files import write_text
-from pipelines.clone import check_out, claim
+from ebmbench.errors import UserError
+from ebmbench.workspace.files import write_text
+from ebmbench.workspace.git import git, says
+from ebmbench.workspace.layout import read_mapping
 from pipelines.cluster.remote import share_remote
-from pipelines.git import git, says
-from pipelines.inside import variables
-from pipelines.workspace import read_mapping
+from pipelines.flows.clone import check_out, claim, variables
 
 PLACE = Path("work/workers")
 _SETTLED = ".git/ebmbench-slot"  # the commit whose own lock has been taken away

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from ebmbench.core.errors import UserError
+from ebmbench.errors import UserError
+from ebmbench.workspace.git import git
 from pipelines.cluster.errand import Errand
-from pipelines.git import git
 
 _SENT_OR_MADE = ("params.yaml", "dvc.lock", "reports/")  # the first goes with every errand, runs write the others
 _SHOWN = 3

@@ -14,15 +14,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TextIO
 
-from ebmbench.core.errors import UserError
+from ebmbench.errors import UserError
+from ebmbench.workspace.layout import LOGS, require_pipeline
 from pipelines.cluster import NEEDS_EXTRA
 from pipelines.cluster.remote import require_remote
 from pipelines.cluster.slot import PLACE, Slot
-from pipelines.cores import jobs_or_cores
-from pipelines.devices import VISIBLE, visible_gpus
-from pipelines.dvc_cli import environment
-from pipelines.supervise import Process, guarded
-from pipelines.workspace import LOGS, require_pipeline
+from pipelines.execution.dvc import environment
+from pipelines.execution.local import VISIBLE, visible_gpus
+from pipelines.execution.process import Process, guarded
+from pipelines.planning.resources import jobs_or_cores
 
 _DEATH_SECONDS = 60  # without a scheduler for so long, a worker ends
 _POLL_SECONDS = 0.5

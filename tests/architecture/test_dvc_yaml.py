@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from ebmbench.core.code import imported_files
-from ebmbench.core.params import load_params
-from ebmbench.core.registry import names
-from ebmbench.core.schema import read_yaml
+from ebmbench.config.params import load_params
+from ebmbench.config.registry import names
+from ebmbench.config.schema import read_yaml
+from ebmbench.workspace.code_hash import imported_files
 
 ROOT = Path(__file__).parents[2]
 STAGES: dict[str, Any] = read_yaml(ROOT / "dvc.yaml")["stages"]

@@ -7,19 +7,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ebmbench.core.schema import read_yaml
-from ebmbench.report.claims.numbers import number
-from ebmbench.report.costs import cost_table
-from ebmbench.report.failures import failure_table, missing_table
-from ebmbench.report.glance import glance
-from ebmbench.report.groups import datasets, relevant
-from ebmbench.report.imaging import ais_table, image_tables
-from ebmbench.report.kinds import toys
-from ebmbench.report.ranking import ranking
-from ebmbench.report.results import load_results
-from ebmbench.report.sweep import sweep_table, sweeps
-from ebmbench.report.tables import full_table, main_table, markdown_table
-from ebmbench.report.verdicts import health_table
+from ebmbench.config.schema import read_yaml
+from ebmbench.report.claims.text import number
+from ebmbench.report.results.groups import datasets, relevant
+from ebmbench.report.results.kinds import toys
+from ebmbench.report.results.table import load_results
+from ebmbench.report.sections.costs import cost_table
+from ebmbench.report.sections.failures import failure_table, missing_table
+from ebmbench.report.sections.glance import glance
+from ebmbench.report.sections.images import ais_table, image_tables
+from ebmbench.report.sections.ranking import ranking
+from ebmbench.report.sections.sweep import sweep_table, sweeps
+from ebmbench.report.sections.verdicts import health_table
+from ebmbench.report.text.tables import full_table, main_table, markdown_table
 from tests.report.printed import parse, rows_of, table_of, values_of
 
 ROOT = Path(__file__).parents[2]

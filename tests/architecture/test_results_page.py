@@ -8,11 +8,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from ebmbench.core.registry import names
-from ebmbench.report.curves import COLUMNS as CURVES
-from ebmbench.report.groups import COSTS
-from ebmbench.report.results import COLUMNS, INTEGERS, NUMBERS, load_results
-from ebmbench.report.verdicts import ABOUT
+from ebmbench.config.registry import names
+from ebmbench.report.results.curves import COLUMNS as CURVES
+from ebmbench.report.results.groups import COSTS
+from ebmbench.report.results.table import COLUMNS, INTEGERS, NUMBERS, load_results
+from ebmbench.report.sections.verdicts import ABOUT
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from ebmbench.report.html import write_page
+from ebmbench.report.page.html import write_page
 from tests.report.fixtures import catalogue, image_params, image_report, params, report, root
 
 __all__ = ["catalogue", "image_params", "image_report", "params", "report", "root"]

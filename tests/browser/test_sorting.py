@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from ebmbench.report.tables import markdown_table
+from ebmbench.report.text.tables import markdown_table
 from tests.browser.conftest import Visit
 
 Written = Callable[[str], Path]

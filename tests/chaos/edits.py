@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.server import start_server
+from pipelines.flows.server import start_server
 from tests.chaos.clone import make_anew, start_flow
 from tests.chaos.same import differences
 from tests.workflow.conftest import Clone, make_clone

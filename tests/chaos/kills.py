@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.server import start_server
+from pipelines.flows.server import start_server
 from tests.chaos.clone import SUITE, make_anew, seconds_until, stages_running, stale, start_flow
 from tests.chaos.same import differences
 from tests.pipelines.conftest import processes_in

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ebmbench.report.results import TIMINGS
+from ebmbench.report.results.table import TIMINGS
 
 RESULTS = "reports/tiny/latest/results.csv"
 

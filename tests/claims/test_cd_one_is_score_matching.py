@@ -9,7 +9,7 @@ from torch import Tensor
 from ebmbench.claims import cd_one_is_score_matching as claim
 from ebmbench.methods import ssm
 from ebmbench.samplers import langevin
-from ebmbench.samplers.chain import Chain
+from ebmbench.samplers.common.chain import Chain
 from tests.claims.verdicts import measures
 
 step, sliced = langevin.langevin, ssm.sliced_score_matching

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from ebmbench.claims import conditional_nce_gradients_vanish as claim
+from ebmbench.claims.testing.bench import Data, given
+from ebmbench.claims.testing.exact_kl import divergence
 from ebmbench.core.streams import stream
 from ebmbench.data.densities.mixture import Mixture
-from ebmbench.evidence.bench import Data, given
-from ebmbench.evidence.planar import divergence
 from ebmbench.methods import cnce
 from ebmbench.models import mlp
 

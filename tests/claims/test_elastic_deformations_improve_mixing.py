@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from ebmbench.claims import elastic_deformations_improve_mixing as claim
+from ebmbench.claims.testing.claim import Arms
+from ebmbench.claims.testing.criterion import judge
 from ebmbench.core.streams import stream
-from ebmbench.evidence.claim import Arms
-from ebmbench.evidence.criterion import judge
 
 
 class Bowl(torch.nn.Module):

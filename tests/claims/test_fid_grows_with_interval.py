@@ -5,11 +5,11 @@ import pytest
 import torch
 
 from ebmbench.claims.fid_grows_with_interval import CLAIM, INTERVALS, PUBLISHED, slope, statistics
-from ebmbench.core.facts import from_levels
+from ebmbench.claims.testing.bench import Data
+from ebmbench.claims.testing.criterion import judge
+from ebmbench.claims.testing.digits_protocol import enlarged, reduced
+from ebmbench.core.dataset import from_levels
 from ebmbench.data.images.moments import image_facts
-from ebmbench.evidence.bench import Data
-from ebmbench.evidence.criterion import judge
-from ebmbench.evidence.images import enlarged, reduced
 
 
 def test_a_power_law_has_its_exponent_as_slope() -> None:

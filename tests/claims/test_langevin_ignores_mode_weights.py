@@ -5,11 +5,11 @@ import pytest
 import torch
 
 from ebmbench.claims import langevin_ignores_mode_weights as claim
+from ebmbench.claims.testing.criterion import judge
 from ebmbench.core.energy import conditional, score
 from ebmbench.core.streams import stream
 from ebmbench.data import unbalanced
 from ebmbench.data.densities.mixture import Mixture
-from ebmbench.evidence.criterion import judge
 
 UNEVEN = unbalanced.density()
 EVEN = Mixture(UNEVEN.centres, torch.ones(2), UNEVEN.deviation)

@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from ebmbench.claims import nce_fails_as_noise_and_data_part as claim
-from ebmbench.core.noises import Gaussian
+from ebmbench.claims.testing.bench import Data, given
+from ebmbench.core.noise import Gaussian
 from ebmbench.core.streams import stream
 from ebmbench.data import eight_gaussians
-from ebmbench.evidence.bench import Data, given
 from ebmbench.methods import nce
 
 

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from ebmbench.claims import nce_learns_log_z as claim
-from ebmbench.core.sections import Training
-from ebmbench.core.store import Store
-from ebmbench.evidence.bench import Bench
+from ebmbench.claims.testing.bench import Bench
+from ebmbench.config.sections import Training
 from ebmbench.methods import nce
+from ebmbench.workspace.store import Store
 from tests.claims.verdicts import FIRST, ROOT
 
 TRUTH = torch.tensor([0.0, 0.5, 0.0], dtype=torch.float64)  # a standard normal

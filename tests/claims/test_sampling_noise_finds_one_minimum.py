@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from ebmbench.claims import sampling_noise_finds_one_minimum as claim
+from ebmbench.claims.testing.claim import Arms
+from ebmbench.claims.testing.criterion import judge
 from ebmbench.core.streams import stream
-from ebmbench.evidence.claim import Arms
-from ebmbench.evidence.criterion import judge
 
 
 class Wells(torch.nn.Module):

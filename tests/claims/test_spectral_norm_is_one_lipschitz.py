@@ -6,8 +6,8 @@ from torch import nn
 from torch.nn.functional import conv2d
 
 from ebmbench.claims.spectral_norm_is_one_lipschitz import SIZES, STARTS, Perceptron
-from ebmbench.evidence.slopes import norms, steepest
-from ebmbench.models.spectral import Spectral
+from ebmbench.claims.testing.lipschitz import norms, steepest
+from ebmbench.models.common.spectral import Spectral
 
 
 def generator() -> torch.Generator:

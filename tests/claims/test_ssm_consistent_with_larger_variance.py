@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from ebmbench.claims import ssm_consistent_with_larger_variance as claim
-from ebmbench.core.sections import Training
-from ebmbench.core.store import Store
+from ebmbench.claims.testing.bench import Bench
+from ebmbench.config.sections import Training
 from ebmbench.core.streams import stream
-from ebmbench.evidence.bench import Bench
 from ebmbench.methods import ssm
+from ebmbench.workspace.store import Store
 from tests.claims.verdicts import FIRST, ROOT
 
 sliced = ssm.sliced_score_matching

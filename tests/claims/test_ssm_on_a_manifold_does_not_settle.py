@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from ebmbench.claims import ssm_on_a_manifold_does_not_settle as claim
+from ebmbench.claims.testing.claim import Arms
+from ebmbench.claims.testing.criterion import judge
 from ebmbench.core.streams import stream
-from ebmbench.evidence.claim import Arms
-from ebmbench.evidence.criterion import judge
 from ebmbench.methods.ssm import draw_directions, sliced_score_matching
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import torch
 
 from ebmbench.claims import true_cd_holds_but_does_not_generate as claim
+from ebmbench.claims.testing.bench import Bench, Data, given
+from ebmbench.claims.testing.claim import Arms
+from ebmbench.claims.testing.criterion import judge
+from ebmbench.claims.testing.digits_protocol import SAMPLER
 from ebmbench.core.streams import stream
-from ebmbench.evidence.bench import Bench, Data, given
-from ebmbench.evidence.claim import Arms
-from ebmbench.evidence.criterion import judge
-from ebmbench.evidence.digits import SAMPLER
 
 
 class Bowl(torch.nn.Module):

@@ -5,10 +5,10 @@ from types import ModuleType
 
 import numpy as np
 
-from ebmbench.core.store import Store
-from ebmbench.evidence.bench import Bench
-from ebmbench.evidence.claim import Arms
-from ebmbench.evidence.deciding import decide
+from ebmbench.claims.testing.bench import Bench
+from ebmbench.claims.testing.claim import Arms
+from ebmbench.claims.testing.measure import decide
+from ebmbench.workspace.store import Store
 
 ROOT = Path(__file__).parents[2]
 FIRST = 20_000  # far from the seeds that decide

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.server import start_server
+from pipelines.flows.server import start_server
 from tests.pipelines.conftest import *  # noqa: F403  the small DVC repositories and their homes
 
 IDENTITY = ("-c", "user.name=test", "-c", "user.email=test@example.invalid")

@@ -9,12 +9,12 @@ from threading import Event
 import pytest
 
 from ebmbench.cli.main import parser
-from ebmbench.core.errors import UserError
+from ebmbench.errors import UserError
 from pipelines.cluster.gather import LOG, Gathering
 from pipelines.cluster.remote import default_remote, require_remote, share_remote
 from pipelines.cluster.slot import Slot
 from pipelines.cluster.state import errand_of
-from pipelines.lockfile import entry_of, outputs_of, put
+from pipelines.planning.lockfile import entry_of, outputs_of, put
 from tests.cluster.conftest import IDENTITY, git
 from tests.pipelines.conftest import PROJECT
 

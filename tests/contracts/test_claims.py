@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.core.code import imported_files
-from ebmbench.core.registry import PACKAGE, describe, names
-from ebmbench.core.schema import read_yaml
-from ebmbench.evidence.claim import open_claim
-from ebmbench.evidence.criterion import ALPHA
+from ebmbench.claims.testing.claim import open_claim
+from ebmbench.claims.testing.criterion import ALPHA
+from ebmbench.config.registry import PACKAGE, describe, names
+from ebmbench.config.schema import read_yaml
+from ebmbench.workspace.code_hash import imported_files
 
 ROOT = Path(__file__).parents[2]
 CLAIMS = names("claims")

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from ebmbench.core.registry import describe, load, names
+from ebmbench.config.registry import describe, load, names
 from ebmbench.core.streams import stream
 
 DATASETS = [name for name in names("data") if hasattr(load("data", name), "density")]

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from ebmbench.core.streams import stream
-from ebmbench.samplers import norms
-from ebmbench.samplers.norms import Norms
+from ebmbench.samplers.common import norms
+from ebmbench.samplers.common.norms import Norms
 
 
 @pytest.mark.parametrize("kept", [1, 30, 100, 10_000])

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 import torch
 
+from ebmbench.config.registry import describe, load, names
 from ebmbench.core.energy import Meter
-from ebmbench.core.errors import UserError
-from ebmbench.core.registry import describe, load, names
 from ebmbench.core.streams import stream
+from ebmbench.errors import UserError
 from ebmbench.samplers import langevin
-from ebmbench.samplers.choice import parse
+from ebmbench.samplers.common.choice import parse
 from tests.conftest import gaussian_facts
 
 SAMPLERS = names("samplers")

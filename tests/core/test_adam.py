@@ -6,9 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from ebmbench.core.adam import Adam
-from ebmbench.core.bare import skip_init
 from ebmbench.core.streams import stream
+from ebmbench.core.torch_compat import Adam, skip_init
 
 
 def steps(kind: type[torch.optim.Adam], fused: bool, split: int | None = None) -> list[torch.Tensor]:

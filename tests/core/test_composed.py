@@ -6,9 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from ebmbench.core.composed import Quadratic, Sum, Tempered
-from ebmbench.core.energy import by_autograd, energy_and_score, fixed, score
-from ebmbench.core.registry import load
+from ebmbench.config.registry import load
+from ebmbench.core.energy import Quadratic, Sum, Tempered, by_autograd, energy_and_score, fixed, score
 from ebmbench.core.streams import stream
 from ebmbench.samplers import hmc, langevin, mala
 from tests.conftest import gaussian_facts

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.core import vision
+from ebmbench.core import torch_compat
 
 ROOT = Path(__file__).parents[2]
 DOOR = ROOT / "ebmbench" / "core" / "vision.py"
@@ -26,8 +26,8 @@ def fresh(code: str, path: Path | None = None) -> subprocess.CompletedProcess[st
 
 
 def test_the_datasets_and_the_fidelity_library_open_without_a_warning() -> None:
-    assert vision.torchvision().datasets.MNIST.resources
-    done = fresh("from ebmbench.core.vision import torch_fidelity; assert torch_fidelity().calculate_metrics")
+    assert torch_compat.torchvision().datasets.MNIST.resources
+    done = fresh("from ebmbench.core.torch_compat import torch_fidelity; assert torch_fidelity().calculate_metrics")
     assert done.returncode == 0, done.stderr
 
 
@@ -38,19 +38,21 @@ def fake(folder: Path, code: str) -> Path:
 
 
 def test_missing_operators_are_declared_and_the_import_is_repeated(tmp_path: Path) -> None:
-    code = "import ebmbench.core.vision as v, torch; assert v.torchvision(); assert torch.ops.torchvision.qnms"
+    code = "import ebmbench.core.torch_compat as v, torch; assert v.torchvision(); assert torch.ops.torchvision.qnms"
     done = fresh(code, fake(tmp_path, BROKEN))
     assert done.returncode == 0, done.stderr
 
 
 def test_a_working_install_is_left_alone(tmp_path: Path) -> None:
-    code = "import ebmbench.core.vision as v, torch; v.torchvision(); assert not hasattr(torch.ops.torchvision, 'nms')"
+    code = "import ebmbench.core.torch_compat as v, torch; v.torchvision(); assert not hasattr(torch.ops.torchvision, 'nms')"
     done = fresh(code, fake(tmp_path, "datasets = None"))
     assert done.returncode == 0, done.stderr
 
 
 def test_another_error_is_not_hidden(tmp_path: Path) -> None:
-    done = fresh("import ebmbench.core.vision as v; v.torchvision()", fake(tmp_path, "raise RuntimeError('else')"))
+    done = fresh(
+        "import ebmbench.core.torch_compat as v; v.torchvision()", fake(tmp_path, "raise RuntimeError('else')")
+    )
     assert "RuntimeError: else" in done.stderr
 
 
@@ -65,6 +67,6 @@ def test_nobody_goes_around_the_door(folder: str) -> None:
     for file in (ROOT / folder).rglob("*.py"):
         names = {name.partition(".")[0] for name in imported(file)}
         if file != DOOR and names & {"torchvision", "torch_fidelity"}:
-            assert "ebmbench.core.vision" in imported(file), file
+            assert "ebmbench.core.torch_compat" in imported(file), file
         called = "import_module(" in (text := file.read_text(encoding="utf-8")) and '"torchvision' in text
         assert not called or file in (DOOR, Path(__file__)), file

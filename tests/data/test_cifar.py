@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from ebmbench.core.errors import UserError
+from ebmbench.errors import UserError
 from ebmbench.core.pickles import NotPlain
 from ebmbench.data import cifar10
 from ebmbench.data.images.batches import read_batch

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ebmbench.core.errors import UserError
+from ebmbench.errors import UserError
 from ebmbench.data import celeba
 from tests.data.originals import files, write_celeba
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.core.errors import UserError
-from ebmbench.core.vision import torchvision
+from ebmbench.errors import UserError
+from ebmbench.core.torch_compat import torchvision
 from ebmbench.data import fashion_mnist, mnist
 from ebmbench.data.images.checksums import complaint
 from ebmbench.data.images.download import Failed, Remote, download

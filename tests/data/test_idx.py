@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from ebmbench.core.errors import UserError
-from ebmbench.core.registry import load
+from ebmbench.errors import UserError
+from ebmbench.config.registry import load
 from ebmbench.data import fashion_mnist, mnist
 from ebmbench.data.images.files import ROOT, Files
 from tests.data.originals import files, write_idx

@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from ebmbench.core.facts import Facts, load_facts, read_labels, read_split
-from ebmbench.core.sections import Dataset
+from ebmbench.core.dataset import Facts
+from ebmbench.core.dataset import load_facts
+from ebmbench.core.dataset import read_labels
+from ebmbench.core.dataset import read_split
+from ebmbench.config.sections import Dataset
 from ebmbench.data.images import moments
 from ebmbench.data.images.files import ROOT, UNVERIFIED
-from ebmbench.data.loading import open_truth
+from ebmbench.data.sources.loading import open_truth
 from ebmbench.stages.prepare import main
 from tests.data.originals import cifar_batches, cifar_record_bytes, grey, write_celeba, write_idx, write_tar
 

@@ -5,11 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ebmbench.core.errors import UserError
-from ebmbench.core.files import read_json, write_json
-from ebmbench.core.reads import changed_reads
-from ebmbench.core.sections import Dataset
-from ebmbench.data.loading import open_source, open_truth
+from ebmbench.errors import UserError
+from ebmbench.workspace.files import read_json
+from ebmbench.workspace.files import write_json
+from ebmbench.workspace.reads import changed_reads
+from ebmbench.config.sections import Dataset
+from ebmbench.data.sources.loading import open_source
+from ebmbench.data.sources.loading import open_truth
 
 SMALL = {"train": 50, "test": 20}
 PLAIN = """\
@@ -113,7 +115,7 @@ def test_the_truth_is_read_only_from_what_the_data_were_prepared_from(project: P
 
 
 def test_an_array_that_changes_while_it_is_read_is_not_taken(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ebmbench.data import loading
+    from ebmbench.data.sources import loading
 
     np.save(project / "x.npy", np.random.default_rng(0).normal(size=(30, 2)))
     real = loading.read_arrays

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from ruamel.yaml import YAML
 
-from ebmbench.core.facts import load_facts, read_split
-from ebmbench.core.sections import Metrics as Settings
-from ebmbench.metrics.evaluation import Evaluation, Subject
+from ebmbench.config.sections import Metrics as Settings
+from ebmbench.core.dataset import load_facts, read_split
+from ebmbench.metrics.common.evaluation import Evaluation, Subject
 from ebmbench.stages.features import make_features
 from ebmbench.stages.prepare import prepare
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from ebmbench.core.facts import Facts
-from ebmbench.core.files import read_json
-from ebmbench.core.sections import Features
+from ebmbench.config.sections import Features
+from ebmbench.core.dataset import Facts
 from ebmbench.core.streams import stream
 from ebmbench.features import reference
 from ebmbench.features.classifier import Classifier, one_cycle, shifted, train
 from ebmbench.stages.features import make_features, skip
+from ebmbench.workspace.files import read_json
 from tests.conftest import gaussian_facts
 from tests.features.project import digits, project
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 import torch
 
-from ebmbench.core.errors import UserError
-from ebmbench.core.registry import load
+from ebmbench.config.registry import load
 from ebmbench.core.streams import stream
-from ebmbench.core.vision import torch_fidelity
+from ebmbench.core.torch_compat import torch_fidelity
+from ebmbench.errors import UserError
 from ebmbench.features import inception
 from ebmbench.features.reference import tensors_hash
-from ebmbench.metrics import fidelity
+from ebmbench.metrics.common import fidelity
 from tests.features.project import evaluation
 
 

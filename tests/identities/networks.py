@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ebmbench.core.registry import load
+from ebmbench.config.registry import load
 from ebmbench.core.streams import stream
 from tests.conftest import gaussian_facts
 

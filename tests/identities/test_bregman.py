@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ebmbench.core.contrast import contrastive
+from ebmbench.core.contrastive import contrastive
 from ebmbench.core.energy import Meter
 from ebmbench.core.streams import draws
 from ebmbench.methods import adabrm, adance

@@ -16,7 +16,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ebmbench.core.contrast import contrastive
+from ebmbench.core.contrastive import contrastive
 from ebmbench.core.energy import Meter
 from ebmbench.core.streams import draws, stream
 from ebmbench.methods import cd, mle

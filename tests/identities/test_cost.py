@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import torch
 
+from ebmbench.config.registry import load
 from ebmbench.core.energy import Meter
-from ebmbench.core.registry import load
 from ebmbench.core.streams import draws, stream
 from ebmbench.samplers import langevin, mala
 from tests.conftest import gaussian_facts

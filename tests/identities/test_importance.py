@@ -6,12 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from ebmbench.core.facts import Facts
-from ebmbench.core.sections import Annealing as Settings
+from ebmbench.config.sections import Annealing as Settings
+from ebmbench.core.dataset import Facts
 from ebmbench.core.streams import stream
-from ebmbench.metrics.annealing import Estimate, anneal, forward, reverse
-from ebmbench.metrics.annealing_base import Base, base_of
-from ebmbench.metrics.annealing_path import Path, Schedule, pilot, sigmoid, spread
+from ebmbench.metrics.common.annealing import Estimate, Path, Schedule, anneal, forward, pilot, reverse, sigmoid, spread
+from ebmbench.metrics.common.annealing_base import Base, base_of
 from tests.conftest import gaussian_facts
 
 

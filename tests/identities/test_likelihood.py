@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from ebmbench.core.contrast import contrastive
+from ebmbench.config.registry import load
+from ebmbench.core.contrastive import contrastive
 from ebmbench.core.energy import Meter
-from ebmbench.core.registry import load
 from ebmbench.core.streams import draws, stream
 from ebmbench.methods.mle import Method, Settings
 from tests.conftest import gaussian_facts

@@ -10,7 +10,7 @@ from torch import Tensor
 from ebmbench.core.energy import energy_and_score
 from ebmbench.core.streams import stream
 from ebmbench.samplers import gibbs, hmc, independence, langevin, mala, random_walk
-from ebmbench.samplers.chain import SamplerSettings
+from ebmbench.samplers.common.chain import SamplerSettings
 
 COVARIANCE = torch.tensor([[1.0, 0.8], [0.8, 1.0]], dtype=torch.float64)
 ROOT = torch.linalg.cholesky(COVARIANCE)

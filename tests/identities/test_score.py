@@ -2,8 +2,8 @@
 
 import torch
 
+from ebmbench.config.registry import load
 from ebmbench.core.energy import Meter, score
-from ebmbench.core.registry import load
 from ebmbench.core.streams import stream
 from tests.conftest import gaussian_facts
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from ebmbench.core.errors import UserError
+from ebmbench.errors import UserError
 
 TEXTS = ["", "../x.py", "../../etc/passwd", "/etc/passwd", "~/x.py", "a/../../x.py", "x\x00.py", "‮", "🦊.npy"]
 TEXTS += ["${benchmark.suite}", "cuda", "nan", "1e400", "x" * 5000, "\x1b[2J"]

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
-from ebmbench.core.errors import UserError
-from ebmbench.core.facts import Facts
-from ebmbench.core.params import Params, load_params
-from ebmbench.core.schema import check
+from ebmbench.config.params import Params, load_params
+from ebmbench.config.schema import check
+from ebmbench.core.dataset import Facts
+from ebmbench.errors import UserError
+from ebmbench.experiment.jobs import check_cell
 from ebmbench.stages import prepare, sample, train
-from ebmbench.stages.cell import Cell
-from ebmbench.stages.jobs import check_cell
-from ebmbench.stages.workspace import ready
+from ebmbench.stages.preparation import ready
+from ebmbench.workspace.layout import Cell
 from tests.conftest import gaussian_facts
 from tests.data.originals import grey
 

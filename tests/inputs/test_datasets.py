@@ -14,13 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from ebmbench.core.errors import UserError
-from ebmbench.core.facts import load_facts, read_split
-from ebmbench.core.sections import Dataset
-from ebmbench.data import arrays, celeba, cifar10, mnist
+from ebmbench.config.sections import Dataset
+from ebmbench.core.dataset import load_facts, read_split
+from ebmbench.data import celeba, cifar10, mnist
 from ebmbench.data.images import checksums, cifar, faces
 from ebmbench.data.images.own import checked_images
-from ebmbench.data.loading import open_source
+from ebmbench.data.sources import arrays
+from ebmbench.data.sources.loading import open_source
+from ebmbench.errors import UserError
 from tests.data.originals import cifar_batches, cifar_pickle_bytes, files, idx_bytes, write_celeba, write_idx, write_tar
 from tests.inputs.mutations import refusal
 

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 
+from ebmbench.config.registry import load as load_module
+from ebmbench.config.sections import Training
 from ebmbench.core import checkpoint
-from ebmbench.core.errors import UserError
-from ebmbench.core.registry import load as load_module
-from ebmbench.core.sections import Training
 from ebmbench.core.streams import stream
+from ebmbench.errors import UserError
 from ebmbench.training.job import Job
 from ebmbench.training.run import train
 from ebmbench.training.trained import load

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ebmbench.core.errors import HIDDEN
-from ebmbench.core.params import load_params
-from ebmbench.stages import suites
-from ebmbench.stages.workspace import ready
-from pipelines.cells import cells_of
-from pipelines.workspace import suite_of
-from tests.core.test_params import project
+from ebmbench.config import suites
+from ebmbench.config.params import load_params
+from ebmbench.errors import HIDDEN
+from ebmbench.stages.preparation import ready
+from ebmbench.workspace.layout import suite_of
+from pipelines.planning.selection import cells_of
+from tests.config.test_params import project
 from tests.inputs import mutations
 from tests.inputs.mutations import refusal
 

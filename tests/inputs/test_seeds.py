@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import ebmbench
-from ebmbench.core.errors import UserError
-from ebmbench.core.params import load_params
-from ebmbench.core.sections import LARGEST_SEED
-from ebmbench.report.results import write_results
+from ebmbench.config.params import load_params
+from ebmbench.config.sections import LARGEST_SEED
+from ebmbench.errors import UserError
+from ebmbench.report.results.table import write_results
 from ebmbench.stages import baselines, evaluate, features, prepare, report, sample, train
-from ebmbench.stages.workspace import ready
-from tests.core.test_params import project
+from ebmbench.stages.preparation import ready
+from tests.config.test_params import project
 
 SEEDS = [0, LARGEST_SEED - 1, LARGEST_SEED]
 PARAMS = f"""\

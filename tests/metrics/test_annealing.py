@@ -7,17 +7,17 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from ebmbench.config.registry import load
+from ebmbench.config.sections import Annealing, Training
+from ebmbench.config.sections import Metrics as Settings
+from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy
-from ebmbench.core.facts import Facts
-from ebmbench.core.registry import load
-from ebmbench.core.sections import Annealing, Training
-from ebmbench.core.sections import Metrics as Settings
 from ebmbench.core.streams import stream
 from ebmbench.data.densities.mixture import Mixture
-from ebmbench.metrics.annealing import anneal
-from ebmbench.metrics.annealing_base import base_of
-from ebmbench.metrics.evaluation import Evaluation, Subject, Unavailable
-from ebmbench.metrics.quadrature import Quadrature, integrate
+from ebmbench.metrics.common.annealing import anneal
+from ebmbench.metrics.common.annealing_base import base_of
+from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable
+from ebmbench.metrics.common.quadrature import Quadrature, integrate
 from ebmbench.training.job import Job
 from ebmbench.training.trainer import Trainer
 from tests.conftest import gaussian_facts

@@ -5,12 +5,12 @@ import math
 import pytest
 import torch
 
-from ebmbench.core.registry import describe, load, names
-from ebmbench.core.sections import Metrics as Settings
+from ebmbench.config.registry import describe, load, names
+from ebmbench.config.sections import Metrics as Settings
 from ebmbench.core.streams import stream
 from ebmbench.data.densities.mixture import Mixture
-from ebmbench.metrics.evaluation import Evaluation, Subject, Unavailable
-from ebmbench.metrics.quadrature import integrate
+from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable
+from ebmbench.metrics.common.quadrature import integrate
 from tests.conftest import gaussian_facts
 
 S = 1.3  # the model's deviation; the data's is 1

@@ -12,12 +12,13 @@ import torch
 from torch import Tensor
 
 from ebmbench.baselines import noisy, oracle
-from ebmbench.core.facts import UNVERIFIED, from_levels, to_levels
-from ebmbench.core.registry import describe, load
+from ebmbench.config.registry import describe, load
+from ebmbench.core.dataset import UNVERIFIED, from_levels, to_levels
 from ebmbench.core.streams import stream
 from ebmbench.features import reference
-from ebmbench.metrics import class_entropy, fidelity
-from ebmbench.metrics.evaluation import Evaluation, Subject, Unavailable, Value
+from ebmbench.metrics import class_entropy
+from ebmbench.metrics.common import fidelity
+from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable, Value
 from tests.conftest import gaussian_facts
 from tests.features.project import digits, evaluation
 

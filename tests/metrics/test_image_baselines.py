@@ -3,7 +3,7 @@
 import torch
 
 from ebmbench.baselines import gaussian, noisy
-from ebmbench.core.facts import Facts
+from ebmbench.core.dataset import Facts
 from ebmbench.core.streams import stream
 from tests.conftest import gaussian_facts
 from tests.features.project import evaluation

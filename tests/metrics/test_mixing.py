@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from ebmbench.core.sections import Metrics
+from ebmbench.config.sections import Metrics
 from ebmbench.metrics import ess, r_hat
-from ebmbench.metrics.evaluation import Evaluation, Subject, Unavailable
-from ebmbench.metrics.mixing import effective
-from ebmbench.metrics.mixing import r_hat as split_r_hat
+from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable
+from ebmbench.metrics.common.mixing import effective
+from ebmbench.metrics.common.mixing import r_hat as split_r_hat
 from tests.conftest import gaussian_facts
 
 with warnings.catch_warnings():

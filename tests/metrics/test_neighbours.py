@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from ebmbench.core.vision import torch_fidelity
-from ebmbench.metrics.neighbours import BLOCK, our_search, precision_and_recall
+from ebmbench.core.torch_compat import torch_fidelity
+from ebmbench.metrics.common.neighbours import BLOCK, our_search, precision_and_recall
 
 SIZES = [(300, 500), (1000, 1297), (2345, 1001), (5, 40)]
 

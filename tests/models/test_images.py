@@ -5,14 +5,15 @@ import copy
 import pytest
 import torch
 
+from ebmbench.config.registry import load
+from ebmbench.config.sections import Training
 from ebmbench.core.energy import Meter, score
-from ebmbench.core.errors import UserError
-from ebmbench.core.registry import load
-from ebmbench.core.sections import Training
 from ebmbench.core.streams import stream
-from ebmbench.models import convnet, spectral, tiny, unet
-from ebmbench.models.drawing import convolution, draw_weights
-from ebmbench.models.spectral import Spectral
+from ebmbench.errors import UserError
+from ebmbench.models import convnet, tiny, unet
+from ebmbench.models.common import spectral
+from ebmbench.models.common.drawing import convolution, draw_weights
+from ebmbench.models.common.spectral import Spectral
 from ebmbench.samplers.langevin import langevin
 from ebmbench.training.job import Job
 from ebmbench.training.trainer import Trainer

@@ -5,9 +5,9 @@ import torch
 from torch import Tensor
 
 from ebmbench.core.streams import stream
-from ebmbench.models.activations import ACTIVATIONS, Name
-from ebmbench.models.jets import Jet
-from ebmbench.models.trunk import Trunk, TrunkSettings
+from ebmbench.models.common.activations import ACTIVATIONS, Name
+from ebmbench.models.common.jets import Jet
+from ebmbench.models.common.trunk import Trunk, TrunkSettings
 
 SHAPES = [(1, 2), (3, 2), (2, 20)]  # hidden layers, inputs: few and many go different ways
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from ebmbench.config.registry import load, names
+from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import by_autograd, energy_and_score, score_and_curvature
-from ebmbench.core.facts import Facts
-from ebmbench.core.registry import load, names
 from ebmbench.core.streams import stream
 
 SHAPES = pytest.mark.parametrize("shape", [(2,), (1, 3, 3)], ids=str)

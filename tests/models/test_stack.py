@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from ebmbench.config.registry import load
+from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import by_autograd, energy_and_score, fixed, score
-from ebmbench.core.facts import Facts
-from ebmbench.core.registry import load
 from ebmbench.core.streams import stream
-from ebmbench.models import closed_form
-from ebmbench.models.activations import ACTIVATIONS
+from ebmbench.models.common import closed_form
+from ebmbench.models.common.activations import ACTIVATIONS
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5}
 # Sizes at which a stride leaves the last rows unread, colours, sides of different length, a kernel that covers all.

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pipelines.artifacts import without_figures
+from pipelines.flows.artifacts import without_figures
 
 PAGE = Path(__file__).parents[2] / "reports/quick/latest/report.md"
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from pipelines import guard
-from pipelines.lock import only_flow
-from pipelines.server import _free_port, _wait_until_healthy
-from pipelines.supervise import guarded
+from ebmbench.workspace.locks import only_flow
+from pipelines.execution import guard
+from pipelines.execution.process import guarded
+from pipelines.flows.server import _free_port, _wait_until_healthy
 from tests.pipelines.test_flow import finish, latest, outcomes, post, start
 
 pytestmark = pytest.mark.slow  # they need a Prefect server, which takes 10-20 s to start

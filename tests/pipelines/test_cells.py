@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.core.errors import UserError
-from pipelines.cells import cells_of, narrow
+from ebmbench.errors import UserError
+from pipelines.planning.selection import cells_of, narrow
 
 DATASETS, METHODS = ["two_moons", "rings-2d"], ["dsm", "nce", "nce-2d"]
 PARAMS = f"benchmark: {{suite: tiny, datasets: {DATASETS}, methods: {METHODS}}}\n"

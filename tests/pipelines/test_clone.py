@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.core.errors import UserError
-from pipelines.clone import check_out, claim, commit_of, is_edited
+from ebmbench.errors import UserError
+from pipelines.flows.clone import check_out, claim, commit_of, is_edited
 
 Git = Callable[..., str]
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.report.results import typed, write_results
-from pipelines.comparison import attach
+from ebmbench.report.results.table import typed, write_results
+from pipelines.execution.signals import BY_USER
+from pipelines.flows.publish import attach
+from pipelines.flows.server import start_server
 from pipelines.outcome import BLOCKED, FAILED, RAN, Outcome, Result, read_result, write_result
-from pipelines.server import start_server
-from pipelines.stopping import BY_USER
 from tests.pipelines.test_flow import latest
 
 RAN_REPORT = Result(stages={"report": Outcome(RAN)}, report="reports/tiny/latest/report.md")

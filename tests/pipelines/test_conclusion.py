@@ -5,11 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.conclusion import conclude, worst_by_cell
-from pipelines.outcome import BLOCKED, FAILED, RAN, RESTORED, SKIPPED, STOPPED, Outcome, Result, read_result
+from pipelines.execution.signals import BY_SIGTERM, BY_USER, IN_PREFECT
+from pipelines.outcome import (
+    BLOCKED,
+    FAILED,
+    RAN,
+    RESTORED,
+    SKIPPED,
+    STOPPED,
+    Outcome,
+    Result,
+    conclude,
+    read_result,
+    worst_by_cell,
+)
 from pipelines.outcome import write_result as write
-from pipelines.plan import Plan, make_plan
-from pipelines.stopping import BY_SIGTERM, BY_USER, IN_PREFECT
+from pipelines.planning.plan import Plan, make_plan
 
 CELLS = {"rings-dsm": "rings/dsm", "rings-nce": "rings/nce"}
 GRAPH = {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.clone import PLACE, check_out, claim, commit_of
+from pipelines.flows.clone import PLACE, check_out, claim, commit_of
 from tests.pipelines.test_clone import run_git
 
 TEXT = (Path(__file__).parents[2] / "docs" / "disk.md").read_text(encoding="utf-8")

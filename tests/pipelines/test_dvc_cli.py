@@ -8,8 +8,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ebmbench.core.errors import UserError
-from pipelines.dvc_cli import _is_call, ask
+from ebmbench.errors import UserError
+from pipelines.execution.dvc import _is_call, ask
 
 
 @pytest.mark.slow

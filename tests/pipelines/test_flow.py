@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from pipelines import guard
-from pipelines.server import start_server
+from pipelines.execution import guard
+from pipelines.flows.server import start_server
 
 slow = pytest.mark.slow  # they need a Prefect server, which takes 10-20 s to start
 COMMAND = [sys.executable, "-m", "pipelines.benchmark", "--jobs", "2", "--root"]

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from ebmbench.workspace.locks import only_flow
 from pipelines.benchmark import main
-from pipelines.forecast import Forecast, forecast
-from pipelines.lock import only_flow
 from pipelines.options import add_options
-from pipelines.plan import make_plan
+from pipelines.outcome import Forecast, forecast
+from pipelines.planning.plan import make_plan
 
 TEXT = """\
 train@rings-dsm     code/dsm.py changed

@@ -8,11 +8,11 @@ from threading import Event
 
 import pytest
 
-from ebmbench.core.record import hash_of
-from pipelines.lockfile import forget, read_entry, untrue
+from ebmbench.workspace.record import hash_of
+from pipelines.execution.process import reproduce
 from pipelines.outcome import RAN, SKIPPED
-from pipelines.plan import read_plan
-from pipelines.supervise import reproduce
+from pipelines.planning.lockfile import forget, read_entry, untrue
+from pipelines.planning.plan import read_plan
 
 # Writes what it has read, and its record; then, as a hasty user would, `late` edits the input before DVC has hashed it.
 STAGE = """\

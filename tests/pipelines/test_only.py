@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from ebmbench.workspace.locks import Busy, only_flow
 from pipelines import benchmark
-from pipelines.conclusion import conclude
-from pipelines.lock import Busy, only_flow
-from pipelines.outcome import FAILED, RAN, Outcome, Result
-from pipelines.plan import Plan, read_plan
-from pipelines.ready import drain
-from pipelines.supervise import reproduce
+from pipelines.execution.process import reproduce
+from pipelines.execution.queue import drain
+from pipelines.outcome import FAILED, RAN, Outcome, Result, conclude
+from pipelines.planning.plan import Plan, read_plan
 
 CELL = {"prepare@rings", "train@rings-dsm", "evaluate@rings-dsm", "report"}
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.core.errors import UserError
-from pipelines.dvc_cli import ask
-from pipelines.plan import make_plan, parse_dot, read_plan
+from ebmbench.errors import UserError
+from pipelines.execution.dvc import ask
+from pipelines.planning.plan import make_plan, parse_dot, read_plan
 
 
 def reasons(root: Path) -> dict[str, str | None]:

@@ -10,12 +10,11 @@ from threading import Thread
 
 import pytest
 
-from ebmbench.core.pulse import Pulse as Told
-from pipelines import progress as module
+from ebmbench.workspace.progress import Pulse as Told
+from pipelines import display as module
+from pipelines.display import Pulse, looking_in, progress, pulse_of
 from pipelines.outcome import BLOCKED, FAILED, RAN, Outcome
-from pipelines.plan import Plan, Stage
-from pipelines.progress import progress
-from pipelines.pulse import Pulse, looking_in, pulse_of
+from pipelines.planning.plan import Plan, Stage
 
 PLAN = Plan(tuple(Stage(name, (), "never run") for name in ("train@a", "train@b", "evaluate@b", "report")))
 FAILURE = Outcome(FAILED, seconds=2.0, log="work/flow/logs/train@b.log")

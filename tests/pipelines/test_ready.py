@@ -7,9 +7,9 @@ from threading import Event
 
 import pytest
 
+from pipelines.execution.queue import drain
 from pipelines.outcome import BLOCKED, FAILED, RAN, STOPPED, Outcome
-from pipelines.plan import Plan, Stage, make_plan
-from pipelines.ready import drain
+from pipelines.planning.plan import Plan, Stage, make_plan
 
 GRAPH = {
     "prepare": [],

@@ -7,13 +7,12 @@ from threading import Event
 
 import pytest
 
-from ebmbench.core.errors import UserError
-from pipelines.devices import VISIBLE, Devices, visible_gpus
-from pipelines.local import Local
+from ebmbench.errors import UserError
+from pipelines.execution.local import VISIBLE, Devices, Local, visible_gpus
+from pipelines.execution.queue import drain
 from pipelines.outcome import RAN, Outcome
-from pipelines.plan import Plan, Stage, read_plan
-from pipelines.ready import drain
-from pipelines.room import Room, gpus_by_stage
+from pipelines.planning.plan import Plan, Stage, read_plan
+from pipelines.planning.resources import Room, gpus_by_stage
 
 PLAN = Plan(tuple(Stage(name, (), "never run", gpus) for name, gpus in {"a": 1, "b": 1, "c": 1, "d": 0}.items()))
 

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.core.errors import UserError
-from pipelines.clone import PLACE, check_out, claim, commit_of
-from pipelines.inside import make_ready, variables
-from pipelines.keeping import commit_results, keep_report
-from pipelines.lock import only_flow
-from pipelines.order import Order
+from ebmbench.errors import UserError
+from ebmbench.workspace.locks import only_flow
+from pipelines.execution.signals import EXIT_STOPPED
+from pipelines.flows.clone import PLACE, check_out, claim, commit_of, make_ready, variables
+from pipelines.flows.publish import commit_results, keep_report
+from pipelines.flows.schedule import Order
 from pipelines.outcome import EXIT_FAILED, FAILED, RAN, RESTORED, SKIPPED, Outcome, Result
-from pipelines.stopping import EXIT_STOPPED
 from tests.pipelines.test_clone import run_git, save, source
 
 __all__ = ["source"]
@@ -94,10 +93,10 @@ def test_the_clones_own_code_makes_it_ready_whatever_is_installed(clone: Path, m
     for module in ("__init__", "core/__init__", "stages/__init__"):
         (clone / "ebmbench" / f"{module}.py").parent.mkdir(parents=True, exist_ok=True)
         (clone / "ebmbench" / f"{module}.py").touch()
-    (clone / "ebmbench/core/errors.py").write_text("class UserError(Exception): pass\n")
-    (clone / "ebmbench/core/params.py").write_text("load_params = str\n")
-    (clone / "ebmbench/stages/workspace.py").write_text(
-        "from ebmbench.core.errors import UserError\ndef ready(root, params): raise UserError('the clone speaks')\n"
+    (clone / "ebmbench/errors.py").write_text("class UserError(Exception): pass\n")
+    (clone / "ebmbench/config/params.py").write_text("load_params = str\n")
+    (clone / "ebmbench/stages/preparation.py").write_text(
+        "from ebmbench.errors import UserError\ndef ready(root, params): raise UserError('the clone speaks')\n"
     )
     for name, value in variables(clone, clone.parent).items():
         monkeypatch.setenv(name, value)
@@ -132,7 +131,7 @@ def test_the_clone_finds_the_data_that_the_workspace_has(
 
 
 def test_a_run_that_comes_while_another_is_at_work_is_cancelled_at_once(source: Path, clone: Path) -> None:
-    from pipelines.scheduled import scheduled
+    from pipelines.flows.schedule import scheduled
 
     (clone / "dvc.lock").write_text("half-way\n")
     with only_flow(clone):
@@ -143,7 +142,7 @@ def test_a_run_that_comes_while_another_is_at_work_is_cancelled_at_once(source: 
 
 
 def test_an_order_that_cannot_be_carried_out_fails_with_the_reason(source: Path) -> None:
-    from pipelines.scheduled import scheduled
+    from pipelines.flows.schedule import scheduled
 
     state = scheduled.fn(workspace=str(source), revision="nowhere")
     assert state.is_failed()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.server import _free_port, _healthy
+from pipelines.flows.server import _free_port, _healthy
 from tests.pipelines.test_clone import run_git
 from tests.pipelines.test_flow import latest
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.core.errors import UserError
-from pipelines import server
-from pipelines.server import start_server
+from ebmbench.errors import UserError
+from pipelines.flows import server
+from pipelines.flows.server import start_server
 
 BROKEN = """
 import sys

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from pipelines.server import _free_port
+from pipelines.flows.server import _free_port
 from tests.browser.conftest import browser
 from tests.pipelines.conftest import _wait_until
 from tests.pipelines.test_clone import commit_of, run_git

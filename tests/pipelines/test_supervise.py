@@ -14,11 +14,11 @@ from threading import Event
 import pytest
 import yaml
 
-from pipelines import guard
+from pipelines.execution import guard
+from pipelines.execution.process import complaint, reproduce, run
+from pipelines.execution.queue import drain
 from pipelines.outcome import FAILED, RAN, RESTORED, SKIPPED, STOPPED, Outcome, Result
-from pipelines.plan import read_plan
-from pipelines.ready import drain
-from pipelines.supervise import complaint, reproduce, run
+from pipelines.planning.plan import read_plan
 from tests.pipelines.test_dvc_cli import note_lock
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")

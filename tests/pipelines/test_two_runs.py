@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.server import start_server
-from pipelines.workspace import LOCK
+from ebmbench.workspace.layout import LOCK
+from pipelines.flows.server import start_server
 from tests.pipelines.test_flow import finish, outcomes, start
 
 Before = Callable[[Path, str, str], None]

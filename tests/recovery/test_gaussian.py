@@ -13,9 +13,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from ebmbench.config.registry import load, names
+from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Meter, score
-from ebmbench.core.facts import Facts
-from ebmbench.core.registry import load, names
 from ebmbench.core.streams import draws, stream
 
 BATCH, RATE = 512, 0.1

@@ -6,13 +6,13 @@ import pytest
 import torch
 from torch import nn
 
-from ebmbench.core.facts import Facts
-from ebmbench.core.registry import load
-from ebmbench.core.sections import Metrics as EvaluationSettings
-from ebmbench.core.sections import Training
+from ebmbench.config.registry import load
+from ebmbench.config.sections import Metrics as EvaluationSettings
+from ebmbench.config.sections import Training
+from ebmbench.core.dataset import Facts
 from ebmbench.core.streams import stream
 from ebmbench.metrics import kl
-from ebmbench.metrics.evaluation import Evaluation, Subject
+from ebmbench.metrics.common.evaluation import Evaluation, Subject
 from ebmbench.training.job import Job
 from ebmbench.training.trainer import Trainer
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ebmbench.core import registry
+from ebmbench.config import registry
 from ebmbench.report.build import build
 from tests.report.image_suite import PARAMS as IMAGE_PARAMS
 from tests.report.image_suite import write_images

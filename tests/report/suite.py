@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ebmbench.core.record import hash_of, record_path, write_record
-from ebmbench.core.schema import read_yaml
+from ebmbench.config.schema import read_yaml
+from ebmbench.workspace.record import hash_of, record_path, write_record
 
 STAGES: dict[str, Any] = read_yaml(Path(__file__).parents[2] / "dvc.yaml")["stages"]
 SEEDS = (0, 1, 2)

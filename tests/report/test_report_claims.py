@@ -10,16 +10,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from ebmbench.compare.since import since_release
-from ebmbench.compare.verdicts import claims_page, verdict_changes
-from ebmbench.core.errors import UserError
-from ebmbench.evidence.account import put_to_test
-from ebmbench.evidence.bench import Bench
+from ebmbench.claims.testing.bench import Bench
+from ebmbench.claims.testing.record import put_to_test
+from ebmbench.errors import UserError
 from ebmbench.report.claims.build import build_claims
-from ebmbench.report.claims.numbers import number
-from ebmbench.report.index import write_index
-from ebmbench.report.release import release
-from tests.evidence.sample import NAME, coin, known
+from ebmbench.report.claims.text import number
+from ebmbench.report.compare.page import since_release
+from ebmbench.report.compare.verdicts import claims_page, verdict_changes
+from ebmbench.report.release import release, write_index
+from tests.claims.testing.sample import NAME, coin, known
 from tests.report.suite import write_stage_record
 
 PARAMS: dict[str, Any] = {"benchmark": {"suite": "claims", "claims": [NAME, "one_that_failed", "one_to_come"]}}

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ebmbench.report.contests import Contest, contests
-from ebmbench.report.frame import collect
-from ebmbench.report.results import load_results
+from ebmbench.report.results.frame import collect
+from ebmbench.report.results.table import load_results
+from ebmbench.report.statistics.contests import Contest, contests
 from tests.report.fixtures import Params
 
 INF = float("inf")

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ebmbench.report.prose import RANKED
-from ebmbench.report.ranks import Array, improvement, mean_ranks, ties
+from ebmbench.report.sections.prose import RANKED
+from ebmbench.report.statistics.ranks import Array, improvement, mean_ranks, ties
 
 TRIALS, MANY = 300, 20_000
 SEEDS, TASKS, METHODS = (3, 4, 5, 10), (1, 2, 4), (2, 8)

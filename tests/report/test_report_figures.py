@@ -11,12 +11,12 @@ from matplotlib import rcParams
 from matplotlib.colors import to_rgb
 
 from ebmbench.report.build import draw
-from ebmbench.report.curves import collect_curves
 from ebmbench.report.figures.cost import medians, numbered
 from ebmbench.report.figures.health import health, spans_decades, telling
 from ebmbench.report.figures.maps import Panel, limits, median_run, panels
-from ebmbench.report.frame import collect
-from ebmbench.report.theme import PALETTE, colour, density_colours, marker, themed
+from ebmbench.report.figures.theme import PALETTE, colour, density_colours, marker, themed
+from ebmbench.report.results.curves import collect_curves
+from ebmbench.report.results.frame import collect
 from tests.report.suite import write_cell, write_data, write_records
 
 SEVEN = ("mle", "cd", "nce", "adance", "dsm", "ssm", "ncsn")

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from ebmbench.cli.main import main
-from ebmbench.core.errors import UserError
-from ebmbench.report.results import COLUMNS, load_results, typed, write_results
+from ebmbench.errors import UserError
+from ebmbench.report.results.table import COLUMNS, load_results, typed, write_results
 
 ROOT = Path(__file__).parents[2]
 
@@ -142,7 +142,7 @@ def test_results_are_the_same_bytes_with_and_without_pyarrow(report: Path, tmp_p
     needs(".parquet")
     code = (
         "import sys; sys.modules.update({'pyarrow': None} if sys.argv[1] == 'without' else {}); "
-        "from pathlib import Path; from ebmbench.report.results import load_results, write_results; "
+        "from pathlib import Path; from ebmbench.report.results.table import load_results, write_results; "
         "frame = load_results(sys.argv[2]); write_results(frame, Path(sys.argv[3])); "
         "print(frame['suite'].dtype.storage)"
     )

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ebmbench.core.errors import UserError
-from ebmbench.report.frame import collect
-from ebmbench.report.results import COLUMNS, load_results, write_results
+from ebmbench.errors import UserError
+from ebmbench.report.results.frame import collect
+from ebmbench.report.results.table import COLUMNS, load_results, write_results
 from tests.report.suite import write_records
 
 Params = dict[str, Any]

@@ -8,17 +8,17 @@ import pytest
 from PIL import Image
 
 from ebmbench.report.build import build, draw
-from ebmbench.report.curves import collect_curves
 from ebmbench.report.figures.canvas import GAP, Canvas, fitted, largest
 from ebmbench.report.figures.gallery import BETWEEN, TITLE
 from ebmbench.report.figures.gallery import draw as draw_gallery
 from ebmbench.report.figures.image import Image as Shown
 from ebmbench.report.figures.shown import shown
+from ebmbench.report.figures.theme import LARGEST
 from ebmbench.report.figures.unrolled import brief
-from ebmbench.report.frame import collect
-from ebmbench.report.markdown import folded
-from ebmbench.report.results import load_results
-from ebmbench.report.theme import LARGEST
+from ebmbench.report.results.curves import collect_curves
+from ebmbench.report.results.frame import collect
+from ebmbench.report.results.table import load_results
+from ebmbench.report.sections.order import folded
 from tests.report.fixtures import Params
 from tests.report.image_suite import glyphs, write_images
 

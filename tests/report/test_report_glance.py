@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ebmbench.report.frame import collect
-from ebmbench.report.glance import FRACTION, PARTIAL, glance
-from ebmbench.report.results import load_results
+from ebmbench.report.results.frame import collect
+from ebmbench.report.results.table import load_results
+from ebmbench.report.sections.glance import FRACTION, PARTIAL, glance
 from tests.report.fixtures import Params
 from tests.report.printed import Table, parse, rows_of, table_of, values_of
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.report.body import anchor, render
-from ebmbench.report.html import page, write_page
+from ebmbench.report.page.html import anchor, page, render, write_page
 
 OVERHEAD = 40_000  # bytes of style, scripts and frame
 

@@ -9,14 +9,14 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from ebmbench.report.frame import collect
-from ebmbench.report.glance import FRACTION, glance
-from ebmbench.report.groups import AIS, IMAGE, relevant
-from ebmbench.report.kinds import KINDS, is_image, kinds, of_kind, slice_of, toys
-from ebmbench.report.markdown import Images, assemble
-from ebmbench.report.results import load_results
-from ebmbench.report.sweep import tendencies, tendency
-from ebmbench.report.tables import best_of, main_table
+from ebmbench.report.results.frame import collect
+from ebmbench.report.results.groups import AIS, IMAGE, relevant
+from ebmbench.report.results.kinds import KINDS, is_image, kinds, of_kind, slice_of, toys
+from ebmbench.report.results.table import load_results
+from ebmbench.report.sections.glance import FRACTION, glance
+from ebmbench.report.sections.order import Images, assemble
+from ebmbench.report.sections.sweep import tendencies, tendency
+from ebmbench.report.text.tables import best_of, main_table
 from tests.report.fixtures import Params
 from tests.report.image_suite import LEVELS, NOT_FINITE
 from tests.report.printed import Table, parse, rows_of, table_of, tables, values_of

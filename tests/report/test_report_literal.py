@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from ebmbench.report.literal import letters, literal
-from ebmbench.report.tables import markdown_table
+from ebmbench.report.text.escaping import letters, literal
+from ebmbench.report.text.tables import markdown_table
 
 NASTY = ["`", "``", "<", ">", "</details>", "<script>", "<b>", "&lt;", "&", "&#60;", "\\", "|", "[a](", ")", "![", "]"]
 NASTY += ["*", "**", "__", "_", "a", "b c", "~~", "<!--", "-->", "\n", "\r", "http://a.b", "1", ".", "(", '"', "'"]

@@ -15,11 +15,11 @@ from scipy import stats
 
 from ebmbench.report.build import build
 from ebmbench.report.figures import ranks as figures
-from ebmbench.report.frame import collect
-from ebmbench.report.prose import RANKED
-from ebmbench.report.ranking import ranking
-from ebmbench.report.results import load_results
-from ebmbench.report.theme import themed
+from ebmbench.report.figures.theme import themed
+from ebmbench.report.results.frame import collect
+from ebmbench.report.results.table import load_results
+from ebmbench.report.sections.prose import RANKED
+from ebmbench.report.sections.ranking import ranking
 from tests.report.fixtures import Params
 from tests.report.printed import parse, rows_of, values_of
 from tests.report.test_report_figures import EYES, cielab

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ebmbench.report.ranks import Array, improvement, mean_ranks, seed_ranks, ties
+from ebmbench.report.statistics.ranks import Array, improvement, mean_ranks, seed_ranks, ties
 
 INF = float("inf")
 # Two tasks, three seeds, three methods; on the second task one run of the third method diverged.

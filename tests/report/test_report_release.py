@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.core.code import versions
-from ebmbench.core.errors import UserError
-from ebmbench.core.failures import note
-from ebmbench.report.index import released, write_index
-from ebmbench.report.provenance import lock_hash, made_with, provenance
-from ebmbench.report.release import release
-from ebmbench.report.results import load_results, write_results
+from ebmbench.errors import UserError
+from ebmbench.report.release import release, released, write_index
+from ebmbench.report.results.provenance import lock_hash, made_with, provenance
+from ebmbench.report.results.table import load_results, write_results
+from ebmbench.workspace.code_hash import versions
+from ebmbench.workspace.failures import note
 from tests.report.suite import PARAMS
 
 

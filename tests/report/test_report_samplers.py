@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from ebmbench.report.build import build
-from ebmbench.report.catalogue import method_names
 from ebmbench.report.figures.maps import panels
-from ebmbench.report.frame import collect
-from ebmbench.report.notes import notes
-from ebmbench.report.sampled import sampled
+from ebmbench.report.results.frame import collect
+from ebmbench.report.results.samplers import sampled
+from ebmbench.report.sections.prose import method_names, notes
 from tests.report.fixtures import Params
 from tests.report.printed import table_of
 from tests.report.suite import EXACT, NO_ENERGY, write_records

@@ -11,15 +11,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from ebmbench.core.failures import note
-from ebmbench.report import staleness
 from ebmbench.report.build import build
-from ebmbench.report.cells import versions_of
-from ebmbench.report.frame import collect
-from ebmbench.report.glance import glance
-from ebmbench.report.prose import abstract
-from ebmbench.report.provenance import provenance
-from ebmbench.report.staleness import Present, differences
+from ebmbench.report.results import staleness
+from ebmbench.report.results.cells import versions_of
+from ebmbench.report.results.frame import collect
+from ebmbench.report.results.provenance import provenance
+from ebmbench.report.results.staleness import Present, differences
+from ebmbench.report.sections.glance import glance
+from ebmbench.report.sections.prose import abstract
+from ebmbench.workspace.failures import note
 
 Params = dict[str, Any]
 ALL = {"oracle", "gaussian", "mle", "adance", "ncsn"}
@@ -130,13 +130,13 @@ def test_other_parameters_make_those_cells_stale_that_had_them(
     ("path", "stale"),
     [
         ("ebmbench/methods/mle.py", {"mle"}),
-        ("ebmbench/core/params.py", {"mle", "adance", "ncsn", "_baselines"}),
+        ("ebmbench/config/params.py", {"mle", "adance", "ncsn", "_baselines"}),
         ("eight_gaussians.npy", {"mle", "adance", "ncsn", "_baselines"}),
         ("prepared/eight_gaussians/train.npy", {"mle", "adance", "ncsn", "_baselines"}),
         ("features/eight_gaussians/status.json", {"mle", "adance", "ncsn", "_baselines"}),
         ("runs/tiny/eight_gaussians/mle/train/seed=0/model.safetensors", {"mle"}),
         ("runs/tiny/eight_gaussians/ncsn/sample/seed=0/diagnostics.json", {"ncsn"}),
-        ("ebmbench/report/tables.py", set()),
+        ("ebmbench/report/text/tables.py", set()),
     ],
 )
 def test_other_code_or_data_make_what_read_them_stale(root: Path, whole: Params, path: str, stale: set[str]) -> None:

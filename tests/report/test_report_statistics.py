@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ebmbench.report.statistics import Summary, best, half_width, leaders, tied
+from ebmbench.report.statistics.seeds import Summary, best, half_width, leaders, tied
 
 
 def summary(*values: float, runs: int | None = None, direction: str = "lower") -> Summary:

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ebmbench.report.glance import FRACTION
-from ebmbench.report.groups import COSTS, MAIN
-from ebmbench.report.numbers import count, decimals, number, spread
-from ebmbench.report.results import load_results
-from ebmbench.report.tables import best_of, main_table, markdown_table
+from ebmbench.report.results.groups import COSTS, MAIN
+from ebmbench.report.results.table import load_results
+from ebmbench.report.sections.glance import FRACTION
+from ebmbench.report.text.numbers import count, decimals, number, spread
+from ebmbench.report.text.tables import best_of, main_table, markdown_table
 from tests.report.printed import parse, rows_of, table_of, tables, values_of
 
 

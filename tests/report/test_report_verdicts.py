@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 
 from ebmbench.report.build import build
-from ebmbench.report.curves import COLUMNS
-from ebmbench.report.phrases import merged
-from ebmbench.report.results import load_results
-from ebmbench.report.verdicts import verdict
+from ebmbench.report.results.curves import COLUMNS
+from ebmbench.report.results.table import load_results
+from ebmbench.report.sections.verdicts import merged, verdict
 from tests.report.printed import parse, rows_of, table_of, values_of
 from tests.report.suite import write_suite
 

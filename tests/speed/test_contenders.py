@@ -9,8 +9,8 @@ from benchmarks.speed import bare, problems, rows
 from benchmarks.speed.contender import contenders
 from benchmarks.speed.ours import Contestant as Ours
 from benchmarks.speed.plain import matches, plain
+from ebmbench.config.registry import load
 from ebmbench.core.energy import score
-from ebmbench.core.registry import load
 from ebmbench.core.streams import stream
 
 PEERS = {"with_torchebm": "torchebm", "with_ebmkit": "ebm"}

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from torch import Tensor
 
-from ebmbench.core import files
 from ebmbench.training.job import Job
 from ebmbench.training.run import train
 from ebmbench.training.trainer import Trainer
+from ebmbench.workspace import files
 
 SAME = ("model.safetensors", "status.json", "history.csv")
 

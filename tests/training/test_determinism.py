@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.core.registry import names
+from ebmbench.config.registry import names
 from ebmbench.training.run import train
 from ebmbench.training.trainer import Trainer
 from tests.training.kills import contents

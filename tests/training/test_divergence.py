@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 import torch
 
+from ebmbench.config.registry import load, names
+from ebmbench.config.sections import Divergence, Training
 from ebmbench.core import checkpoint
-from ebmbench.core.files import read_json
-from ebmbench.core.registry import load, names
-from ebmbench.core.sections import Divergence, Training
+from ebmbench.training.divergence import Diverged, Watch
 from ebmbench.training.job import Job
 from ebmbench.training.run import train
 from ebmbench.training.trainer import Trainer
-from ebmbench.training.watch import Diverged, Watch
+from ebmbench.workspace.files import read_json
 from tests.images import image_facts, images
 from tests.training.test_resume import DATA, SHORT, job
 

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from ebmbench.config.registry import names
 from ebmbench.core import checkpoint
-from ebmbench.core.files import read_json, sweep_parts
-from ebmbench.core.registry import names
-from ebmbench.core.store import Store
+from ebmbench.training.checkpoints import NEWEST, PREVIOUS
 from ebmbench.training.job import Job
-from ebmbench.training.keeping import NEWEST, PREVIOUS
 from ebmbench.training.run import train
+from ebmbench.workspace.files import read_json, sweep_parts
+from ebmbench.workspace.store import Store
 from tests.training import kills
 from tests.training.test_divergence import diverging
 from tests.training.test_resume import DATA, job

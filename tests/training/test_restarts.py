@@ -8,11 +8,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from ebmbench.core.facts import load_facts, read_split
-from ebmbench.core.files import read_json
-from ebmbench.core.params import load_params
-from ebmbench.stages.jobs import cell_jobs
+from ebmbench.config.params import load_params
+from ebmbench.core.dataset import load_facts, read_split
+from ebmbench.experiment.jobs import cell_jobs
 from ebmbench.training.run import train
+from ebmbench.workspace.files import read_json
 from tests.features.project import REPOSITORY, project
 
 pytestmark = pytest.mark.slow

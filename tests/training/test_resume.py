@@ -7,16 +7,15 @@ import pytest
 import torch
 from torch import Tensor
 
+from ebmbench.config.registry import load, names
+from ebmbench.config.sections import Training
 from ebmbench.core import checkpoint
-from ebmbench.core.errors import UserError
-from ebmbench.core.files import read_json
-from ebmbench.core.registry import load, names
-from ebmbench.core.sections import Training
 from ebmbench.core.streams import stream
-from ebmbench.training.average import Average
+from ebmbench.errors import UserError
 from ebmbench.training.job import Job
 from ebmbench.training.run import train
-from ebmbench.training.trainer import Diverged, Trainer
+from ebmbench.training.trainer import Average, Diverged, Trainer
+from ebmbench.workspace.files import read_json
 from tests.conftest import gaussian_facts
 from tests.images import image_facts, images
 

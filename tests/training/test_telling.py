@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.core import pulse as module
-from ebmbench.core.files import read_json
 from ebmbench.training import run
+from ebmbench.workspace import progress as module
+from ebmbench.workspace.files import read_json
 from tests.training.test_resume import DATA, job
 
 

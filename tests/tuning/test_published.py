@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.core.schema import read_yaml
+from ebmbench.config.schema import read_yaml
 from ebmbench.tuning.run import equals_defaults
 from ebmbench.tuning.space import load_plan, suite_seeds
-from ebmbench.tuning.table import FOLDER, of_method, read_table, winner
+from ebmbench.tuning.trials import FOLDER, of_method, read_table, winner
 
 ROOT = Path(__file__).parents[2]
 PLAN = load_plan(ROOT)

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from ebmbench.cli.main import main
-from ebmbench.core.facts import load_facts
-from ebmbench.core.files import read_json
-from ebmbench.core.registry import load
+from ebmbench.config.registry import load
+from ebmbench.core.dataset import load_facts
 from ebmbench.stages.prepare import prepare
 from ebmbench.training.trained import Trained
 from ebmbench.training.trainer import Diverged, Trainer
@@ -18,7 +17,8 @@ from ebmbench.tuning.judging import Judged
 from ebmbench.tuning.run import publish
 from ebmbench.tuning.search import TrialError, search
 from ebmbench.tuning.space import load_plan
-from ebmbench.tuning.table import Row, merged, read_table, winner
+from ebmbench.tuning.trials import Row, merged, read_table, winner
+from ebmbench.workspace.files import read_json
 from tests.tuning.conftest import edit
 
 REPORTS = ("trials.csv", "report.md")

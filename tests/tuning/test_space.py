@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.core.errors import UserError
+from ebmbench.errors import UserError
 from ebmbench.tuning.space import load_plan
-from ebmbench.tuning.table import settings_text, settings_values
+from ebmbench.tuning.trials import settings_text, settings_values
 from tests.tuning.conftest import edit
 
 FAULTS = [

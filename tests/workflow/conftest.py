@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from ebmbench.core.files import read_json
-from pipelines.server import start_server
+from ebmbench.workspace.files import read_json
+from pipelines.flows.server import start_server
 
 ROOT = Path(__file__).parents[2]
 TINY = """\

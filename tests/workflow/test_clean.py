@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from ebmbench.cli.main import main
-from ebmbench.core.store import Store
-from pipelines.clone import claim
-from pipelines.lock import only_flow
+from ebmbench.workspace.locks import only_flow
+from ebmbench.workspace.store import Store
+from pipelines.flows.clone import claim
 
 FILES = {
     "0123456789abcdef/done/model.safetensors": 3,  # finished

@@ -82,9 +82,9 @@ def test_a_changed_value_concerns_only_its_method(clone: Clone) -> None:
 def test_a_changed_file_concerns_only_what_reads_it(clone: Clone) -> None:
     for path, expected in {
         "ebmbench/methods/dsm.py": {*cell("dsm"), "report"},
-        "ebmbench/report/theme.py": {"report"},
+        "ebmbench/report/figures/theme.py": {"report"},
         "ebmbench/data/two_moons.py": {"prepare@two_moons", "report"},
-        "pipelines/plan.py": set(),
+        "pipelines/planning/plan.py": set(),
         "ebmbench/cli/main.py": set(),
     }.items():
         before = (clone.root / path).read_text(encoding="utf-8")

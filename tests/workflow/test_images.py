@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 import ebmbench
+from ebmbench.config import suites
 from ebmbench.core import checkpoint
-from ebmbench.core.facts import load_facts
-from ebmbench.core.files import read_json
-from ebmbench.stages import baselines, evaluate, features, prepare, report, sample, suites, train
+from ebmbench.core.dataset import load_facts
+from ebmbench.stages import baselines, evaluate, features, prepare, report, sample, train
+from ebmbench.workspace.files import read_json
 from tests.workflow.conftest import ROOT, Clone, make_clone
 from tests.workflow.small_images import COLOUR, write_colour, write_suite
 

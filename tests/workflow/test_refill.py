@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 import torch
 
+from ebmbench.config.params import load_params
+from ebmbench.config.schema import read_yaml
 from ebmbench.core import checkpoint
-from ebmbench.core.errors import UserError
-from ebmbench.core.files import write_json, write_text
-from ebmbench.core.manifest import SAMPLED, TRAINED, materialising
-from ebmbench.core.params import load_params
-from ebmbench.core.record import record_path, write_record
-from ebmbench.core.schema import read_yaml
-from ebmbench.core.store import Store
-from ebmbench.stages.cell import Cell
-from ebmbench.stages.workspace import OF_BASELINES, OF_CELL, OF_CLAIM, prune, ready, refill
-from tests.workflow.test_shell import PARAMS
+from ebmbench.errors import UserError
+from ebmbench.stages.preparation import OF_BASELINES, OF_CELL, OF_CLAIM, prune, ready, refill
+from ebmbench.workspace.files import write_json, write_text
+from ebmbench.workspace.layout import Cell
+from ebmbench.workspace.manifest import SAMPLED, TRAINED, materialising
+from ebmbench.workspace.record import record_path, write_record
+from ebmbench.workspace.store import Store
+from tests.stages.test_runner import PARAMS
 
 ROOT = Path(__file__).parents[2]
 LABEL, DIGEST = "seed=0", "0123456789abcdef"

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from pipelines.lock import only_flow
+from ebmbench.workspace.locks import only_flow
 from tests.workflow.conftest import Clone
 
 CELL = {f"{kind}@two_moons-dsm" for kind in ("train", "sample", "evaluate")}

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ebmbench.core.errors import UserError
-from ebmbench.core.vision import torchvision
+from ebmbench.errors import UserError
+from ebmbench.core.torch_compat import torchvision
 from ebmbench.core.pickles import NotPlain
 from ebmbench.data.images.batches import read_batch
 from ebmbench.data.images.download import Remote

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ebmbench.core.vision import torchvision
+from ebmbench.core.torch_compat import torchvision
 
 PATIENCE = 5.0  # seconds without an answer; a machine without network is told so soon
 

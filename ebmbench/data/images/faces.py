@@ -17,8 +17,8 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from ebmbench.core.errors import UserError
-from ebmbench.core.vision import torchvision
+from ebmbench.errors import UserError
+from ebmbench.core.torch_compat import torchvision
 from ebmbench.data.images.download import Remote
 from ebmbench.data.images.files import Files, Recipe, Wanted
 from ebmbench.data.images.images import Images

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from torch import Tensor
 
-from ebmbench.core.errors import UserError
-from ebmbench.core.params import FILE
+from ebmbench.errors import UserError
+from ebmbench.config.params import FILE
 from ebmbench.data.images.checksums import complaint
 from ebmbench.data.images.download import Failed, Fetch, download
 from ebmbench.data.images.images import subset

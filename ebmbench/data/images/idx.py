@@ -12,8 +12,8 @@ from typing import Any
 
 from torch import Tensor
 
-from ebmbench.core.errors import UserError
-from ebmbench.core.vision import torchvision
+from ebmbench.errors import UserError
+from ebmbench.core.torch_compat import torchvision
 from ebmbench.data.images.checksums import chunks
 from ebmbench.data.images.download import Remote
 from ebmbench.data.images.files import Files, Recipe, Wanted

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ebmbench.core.errors import UserError
+from ebmbench.errors import UserError
 from ebmbench.data.images.images import Images
 
 COLOURS = (1, 3)

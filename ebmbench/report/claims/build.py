@@ -6,15 +6,15 @@ from typing import Any
 
 import pandas as pd
 
-from ebmbench.core.code import text_of
-from ebmbench.core.params import FILE
+from ebmbench.config.params import FILE
 from ebmbench.report.build import empty, exchange
 from ebmbench.report.claims.collect import Tested, collect_claims, outcome
 from ebmbench.report.claims.text import assemble_claims
 from ebmbench.report.figures.image import Image
-from ebmbench.report.formats import write_csv
-from ebmbench.report.html import write_page
-from ebmbench.report.provenance import provenance
+from ebmbench.report.page.html import write_page
+from ebmbench.report.results.provenance import provenance
+from ebmbench.report.results.table import write_csv
+from ebmbench.workspace.code_hash import text_of
 
 PAGE = "claims.md"
 

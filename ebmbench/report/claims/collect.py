@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ebmbench.core.failures import failure_of
-from ebmbench.core.sections import CLAIMS_FOLDER
-from ebmbench.report.cells import read_json
-from ebmbench.report.staleness import Present, Versions, recorded_versions, staleness
+from ebmbench.config.sections import CLAIMS_FOLDER
+from ebmbench.report.results.cells import read_json
+from ebmbench.report.results.staleness import Present, Versions, recorded_versions, staleness
+from ebmbench.workspace.failures import failure_of
 
 NOT_RUN = "not run"
 FAILED = "failed"

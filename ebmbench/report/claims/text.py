@@ -1,17 +1,42 @@
-"""The text of `claims.md`: all verdicts in one table, how they are reached, then each claim with numbers and figure."""
+"""The numbers of a finding as a reader sees them.
+
+The text of `claims.md`: all verdicts in one table, how they are reached, then each claim with numbers and figure.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from ebmbench.report.cells import OTHERWISE
 from ebmbench.report.claims.collect import Tested, outcome
-from ebmbench.report.claims.numbers import found, number, power
 from ebmbench.report.figures.image import Image
-from ebmbench.report.literal import cell, literal
-from ebmbench.report.markdown import provenance_text
-from ebmbench.report.prose import plural
-from ebmbench.report.tables import markdown_table
+from ebmbench.report.results.cells import OTHERWISE
+from ebmbench.report.sections.order import provenance_text
+from ebmbench.report.sections.prose import plural
+from ebmbench.report.text.escaping import cell, literal
+from ebmbench.report.text.tables import markdown_table
+
+
+def number(value: float | None) -> str:
+    """Three digits that count: 0.0312, 4.1e-07, 1590."""
+    if value is None:
+        return "–"
+    if value == 0 or 1e-3 <= abs(value) < 1e4:
+        digits = f"{value:.3g}"
+        return digits if "e" not in digits else f"{value:.0f}"
+    return f"{value:.1e}"
+
+
+def found(finding: dict[str, Any]) -> str:
+    """Mean and limits, and the note of a finding that has none."""
+    if finding["mean"] is None:
+        return finding["note"] or "–"
+    return f"{number(finding['mean'])} ({number(finding['low'])} … {number(finding['high'])})"
+
+
+def power(finding: dict[str, Any]) -> str:
+    """The power in per cent."""
+    return "–" if finding["power"] is None else f"{100 * finding['power']:.0f} %"
+
 
 MARKS = {"reproduced": "✓", "not reproduced": "✗", "undecided": "?"}
 ABOUT = (

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from PIL import Image
 
-from ebmbench.report.theme import DOTS, INK, LARGEST, compact
+from ebmbench.report.figures.theme import DOTS, INK, LARGEST, compact
 
 Pixels = NDArray[np.uint8]
 CELL = 36  # pixels that an image takes, about: small ones are enlarged

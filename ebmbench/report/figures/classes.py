@@ -16,9 +16,9 @@ from matplotlib.lines import Line2D
 
 from ebmbench.report.figures.image import Image
 from ebmbench.report.figures.shown import Shown, first_of, shown
-from ebmbench.report.groups import is_baseline
-from ebmbench.report.kinds import NAMES, SAID
-from ebmbench.report.theme import INK, WIDTH, colour, save
+from ebmbench.report.figures.theme import INK, WIDTH, colour, save
+from ebmbench.report.results.baselines import is_baseline
+from ebmbench.report.results.kinds import NAMES, SAID
 
 ACROSS = 4
 HEIGHT = 1.5  # inches of a panel, without the names of classes

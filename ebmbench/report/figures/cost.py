@@ -20,10 +20,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ebmbench.report.figures.image import Image
-from ebmbench.report.frame import variant
-from ebmbench.report.groups import HEADINGS
-from ebmbench.report.statistics import summarise
-from ebmbench.report.theme import WIDTH, colour, marker, plain_ticks, save
+from ebmbench.report.figures.theme import WIDTH, colour, marker, plain_ticks, save
+from ebmbench.report.results.frame import variant
+from ebmbench.report.results.groups import HEADINGS
+from ebmbench.report.statistics.seeds import summarise
 
 REFERENCE = "gaussian"
 ACROSS = 4  # datasets beside each other

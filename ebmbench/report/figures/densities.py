@@ -24,7 +24,7 @@ from ebmbench.report.figures.maps import (
     panels,
     truth_of,
 )
-from ebmbench.report.theme import density_colours, save
+from ebmbench.report.figures.theme import density_colours, save
 
 
 def densities(root: Path, frame: pd.DataFrame, dataset: str, folder: Path) -> Image | None:

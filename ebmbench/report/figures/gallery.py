@@ -13,9 +13,9 @@ from PIL import Image as Picture
 from ebmbench.report.figures.canvas import GAP, Canvas, enlargement, largest
 from ebmbench.report.figures.image import Image
 from ebmbench.report.figures.shown import first_of, shown
-from ebmbench.report.groups import is_baseline
-from ebmbench.report.kinds import NAMES, SAID
-from ebmbench.report.theme import write_png
+from ebmbench.report.figures.theme import write_png
+from ebmbench.report.results.baselines import is_baseline
+from ebmbench.report.results.kinds import NAMES, SAID
 
 ACROSS = 4
 SIDES = (8, 6, 5, 4)  # images along the side of a panel: as many as the size of the file allows

@@ -15,8 +15,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from ebmbench.report.figures.image import Image
-from ebmbench.report.groups import is_baseline, variants
-from ebmbench.report.theme import INK, WIDTH, colour, plain_ticks, save
+from ebmbench.report.figures.theme import INK, WIDTH, colour, plain_ticks, save
+from ebmbench.report.results.baselines import is_baseline
+from ebmbench.report.results.groups import variants
 
 COMMON = ("label", "step", "passes", "loss", "gradient_norm", "learning_rate")
 # The third panel shows the gap between the energies of negatives and of data (a gap that grows says that chains do not

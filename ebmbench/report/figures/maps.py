@@ -15,11 +15,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ebmbench.report.groups import is_baseline, variants
-from ebmbench.report.numbers import ROUNDING
-from ebmbench.report.references import BASELINES
-from ebmbench.report.theme import EMPTY, WIDTH
-from ebmbench.report.verdicts import verdict
+from ebmbench.report.figures.theme import EMPTY, WIDTH
+from ebmbench.report.results.baselines import BASELINES, is_baseline
+from ebmbench.report.results.groups import variants
+from ebmbench.report.sections.verdicts import verdict
+from ebmbench.report.text.numbers import ROUNDING
 
 Array = NDArray[np.float64]
 Window = tuple[tuple[float, float], tuple[float, float]]

@@ -16,12 +16,12 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 from matplotlib.ticker import MaxNLocator
 
-from ebmbench.report.contests import Contest, contests
 from ebmbench.report.figures.image import Image
-from ebmbench.report.numbers import number
-from ebmbench.report.ranking import PLACES
-from ebmbench.report.ranks import Estimate, improvement, mean_ranks, seed_ranks, ties
-from ebmbench.report.theme import EMPTY, INK, WIDTH, colour, marker, save
+from ebmbench.report.figures.theme import EMPTY, INK, WIDTH, colour, marker, save
+from ebmbench.report.sections.ranking import PLACES
+from ebmbench.report.statistics.contests import Contest, contests
+from ebmbench.report.statistics.ranks import Estimate, improvement, mean_ranks, seed_ranks, ties
+from ebmbench.report.text.numbers import number
 
 FEWEST = 3  # methods; of two the table says it all
 # Inches.

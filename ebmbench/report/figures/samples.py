@@ -6,9 +6,10 @@ import pandas as pd
 
 from ebmbench.report.figures.image import Image
 from ebmbench.report.figures.maps import Panel, empty_panel, frame_panel, grid, limits, outline, panels, truth_of
-from ebmbench.report.groups import is_baseline, variants
-from ebmbench.report.sampled import Sampled, by_sampler, sampler_of
-from ebmbench.report.theme import colour, save
+from ebmbench.report.figures.theme import colour, save
+from ebmbench.report.results.baselines import is_baseline
+from ebmbench.report.results.groups import variants
+from ebmbench.report.results.samplers import Sampled, by_sampler, sampler_of
 
 
 def samples(root: Path, frame: pd.DataFrame, dataset: str, folder: Path) -> Image | None:

@@ -11,9 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ebmbench.report.figures.maps import median_run
-from ebmbench.report.groups import RATIO, is_baseline, variants
-from ebmbench.report.kinds import EXACT, slice_of
-from ebmbench.report.references import BASELINES
+from ebmbench.report.results.baselines import BASELINES, is_baseline
+from ebmbench.report.results.groups import RATIO, variants
+from ebmbench.report.results.kinds import EXACT, slice_of
 
 # What a run may have, named `<what>:<label>:<kind>` in the file.
 WHAT = ("images", "chain", "chain_steps", "histogram")

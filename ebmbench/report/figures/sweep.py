@@ -8,12 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from ebmbench.report import published
 from ebmbench.report.figures.image import Image
-from ebmbench.report.groups import RATIO
-from ebmbench.report.statistics import summarise
-from ebmbench.report.sweep import METHOD, Runs, sweeps
-from ebmbench.report.theme import INK, WIDTH, colour, save
+from ebmbench.report.figures.theme import INK, WIDTH, colour, save
+from ebmbench.report.results.groups import RATIO
+from ebmbench.report.sections import sweep as published
+from ebmbench.report.sections.sweep import METHOD, Runs, sweeps
+from ebmbench.report.statistics.seeds import summarise
 
 # A colour belongs to a method: kinds of samples differ by line and marker.
 LINES = {"buffer": ("-", "o"), "short": ("--", "s"), "long": (":", "^"), "data": ("-.", "D")}

@@ -9,8 +9,8 @@ from PIL import Image as Picture
 from ebmbench.report.figures.canvas import GAP, PAGE, Canvas, enlargement, largest
 from ebmbench.report.figures.image import Image
 from ebmbench.report.figures.shown import Shown, shown
-from ebmbench.report.groups import is_baseline
-from ebmbench.report.theme import write_png
+from ebmbench.report.figures.theme import write_png
+from ebmbench.report.results.baselines import is_baseline
 
 KINDS = ("short", "long")  # the first that a method has is shown
 CHAINS = (4, 3, 2)  # as many as the size of the file allows

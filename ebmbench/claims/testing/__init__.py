@@ -1,0 +1,1 @@
+"""How a claim is measured and decided: criteria, seeds, records, and the protocols that claims share."""

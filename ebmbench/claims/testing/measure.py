@@ -1,0 +1,85 @@
+"""From what was measured to a verdict: one number per seed and criterion, then the rule that was fixed before.
+
+Measuring a claim: every arm at every seed, each found again in `work/` by the digest of all that produces it.
+
+That is the claim's name, arm and seed, and the code: what the claim's file imports, and the file itself without what
+only decides and shows (`CLAIM`, `statistics`, `draw`), so that a new caption measures nothing again.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from ebmbench.claims.testing.bench import Bench
+from ebmbench.claims.testing.claim import Arms, open_claim
+from ebmbench.claims.testing.criterion import Finding, Verdict, judge, together
+from ebmbench.workspace.code_hash import PACKAGE, imported_files, tree_hash, versions
+from ebmbench.workspace.progress import pulse
+from ebmbench.workspace.store import digest
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The verdict on a claim, with the finding of each criterion in the claim's order."""
+
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+
+
+def decide(name: str, seeds: Sequence[Arms]) -> Decision:
+    """Decide a claim by what was measured at these seeds."""
+    file = open_claim(name)
+    numbers = [file.statistics(arms) for arms in seeds]
+    criteria = file.CLAIM.criteria
+    findings = tuple(judge(one, [row[one.key] for row in numbers], len(criteria)) for one in criteria)
+    return Decision(together(findings), findings)
+
+
+FILE = "measures.npz"
+DECIDING = ("claim", "criterion", "deciding", "measuring")  # in this folder
+SHOWING = ("CLAIM", "statistics", "draw", "PAPER", "YEAR")
+
+
+def measured(name: str, seeds: Iterable[int], bench: Bench) -> list[Arms]:
+    """What every arm gives at these seeds, seed by seed."""
+    claim, seeds, code = open_claim(name), list(seeds), measuring_hash(name)
+    found: dict[tuple[int, str], Mapping[str, Any]] = {}
+    grid = [(seed, arm) for seed in seeds for arm in claim.CLAIM.arms]
+    # disable=None: a bar on a terminal, nothing in a log file.
+    for seed, arm in tqdm(pulse.each(grid), desc=name, total=len(grid), disable=None):
+        inputs = {"claim": name, "arm": arm, "seed": seed, "code": code, "versions": versions()}
+        found[seed, arm] = _obtained(inputs, bench)
+    return [{arm: found[seed, arm] for arm in claim.CLAIM.arms} for seed in seeds]
+
+
+def _obtained(inputs: Mapping[str, Any], bench: Bench) -> Mapping[str, Any]:
+    def make(_: Path, result: Path) -> None:
+        values = open_claim(inputs["claim"]).measure(inputs["arm"], inputs["seed"], bench)
+        arrays = {key: np.asarray(value) for key, value in values.items()}
+        assert all(array.dtype != object for array in arrays.values())  # which would be pickled
+        np.savez(result / FILE, allow_pickle=False, **arrays)
+
+    with np.load(bench.store.obtain(digest(inputs), make) / FILE, allow_pickle=False) as file:
+        return dict(file)
+
+
+def measuring_hash(name: str) -> str:
+    """SHA-256 of the code that measures a claim."""
+    own = PACKAGE / "claims" / f"{name}.py"
+    whole = hashlib.sha256()
+    for file in imported_files([f"ebmbench.claims.{name}"]):
+        if _measures(file):
+            code = tree_hash(file, SHOWING if file == own else ())
+            whole.update(f"{file.relative_to(PACKAGE).as_posix()}\n{code}\n".encode())
+    return whole.hexdigest()
+
+
+def _measures(file: Path) -> bool:
+    """Not the report, which draws, nor what decides."""
+    folder, name = file.relative_to(PACKAGE).parts[0], file.stem
+    return folder != "report" and not (folder == "evidence" and name in DECIDING)

@@ -1,0 +1,150 @@
+"""The account of a claim: what is claimed, how it was decided, and what it rests on, as plain files.
+
+`verdict.json`, and its numbers alone in `metrics.json`; `values.csv` with a row per seed and criterion; `figure.png`,
+drawn from the seeds that decide.
+
+A claim's account as lines for a terminal.
+"""
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from ebmbench.claims.testing.bench import Bench
+from ebmbench.claims.testing.claim import Arms, ClaimFile, open_claim
+from ebmbench.claims.testing.criterion import Criterion, Finding, Verdict, agreed
+from ebmbench.claims.testing.measure import Decision, decide, measured
+from ebmbench.config.params import FILE
+from ebmbench.config.registry import describe
+from ebmbench.errors import UserError
+from ebmbench.report.figures.theme import WIDTH, save, themed
+from ebmbench.workspace.files import replacing, write_json
+
+HEIGHT = 3.4  # inches of a figure, unless its claim says otherwise
+
+
+@dataclass(frozen=True)
+class Account:
+    """A claim, decided by the seeds from `first` on, and if `again` is given by those from there on too."""
+
+    name: str
+    first: int
+    measures: Sequence[Arms]
+    decision: Decision
+    again: int | None
+    repeated: Decision | None
+
+    @property
+    def file(self) -> ClaimFile:
+        """The claim's own file."""
+        return open_claim(self.name)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What both sets of seeds say, if they agree."""
+        return agreed(self.decision.verdict, self.repeated.verdict if self.repeated else None)
+
+    @property
+    def line(self) -> str:
+        """The verdict in a line."""
+        both = f" ({self.decision.verdict}; again: {self.repeated.verdict})" if self.repeated else ""
+        return f"{self.name}: {self.verdict}{both}"
+
+    def save(self, folder: Path) -> None:
+        """Write all files."""
+        write_json(folder / "verdict.json", self.as_dict())
+        write_json(folder / "metrics.json", self.metrics())
+        with replacing(folder / "values.csv") as path, path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows(self._rows())
+        self.draw(folder / "figure.png")
+
+    def draw(self, file: Path) -> Path:
+        """The figure."""
+        with themed():
+            figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+            self.file.draw(figure, self.measures)
+            return save(figure, file)
+
+    def metrics(self) -> dict[str, Any]:
+        """What `dvc metrics show` shows of a claim: the verdicts, and the mean of each statistic."""
+        keys = [criterion.key for criterion in self.file.CLAIM.criteria]
+        means = {key: found.mean for key, found in zip(keys, self.decision.findings, strict=True)}
+        again = self.repeated.verdict if self.repeated else None
+        return {"verdict": self.verdict, "first": self.decision.verdict, "again": again, **means}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        claim, entry = self.file.CLAIM, describe("claims", self.name)
+        told = {"name": self.name, "title": entry.title, "source": entry.paper, "year": entry.year}
+        told |= {
+            "sentence": claim.sentence,
+            "here": claim.here,
+            "pilots": claim.pilots,
+            "caption": claim.caption,
+            "arms": [*claim.arms],
+        }
+        told |= {"seeds": claim.seeds, "first": self.first, "again": self.again, "verdict": self.verdict}
+        told |= {"verdict_first": self.decision.verdict}
+        told |= {"verdict_again": self.repeated.verdict if self.repeated else None}
+        return {**told, "criteria": [*self._criteria()]}
+
+    def _criteria(self) -> Iterator[dict[str, Any]]:
+        for i, criterion in enumerate(self.file.CLAIM.criteria):
+            once_more = self.repeated.findings[i].as_dict() if self.repeated else None
+            said = {"key": criterion.key, "says": criterion.says, "rule": criterion.rule, "exact": criterion.exact}
+            yield {**said, "finding": self.decision.findings[i].as_dict(), "again": once_more}
+
+    def _rows(self) -> Iterator[list[Any]]:
+        yield ["claim", "set", "seed", "statistic", "value"]
+        for name, start, decision in [("first", self.first, self.decision), ("again", self.again, self.repeated)]:
+            if decision is None or start is None:
+                continue
+            for criterion, finding in zip(self.file.CLAIM.criteria, decision.findings, strict=True):
+                for offset, value in enumerate(finding.values):
+                    yield [self.name, name, start + offset, criterion.key, "" if value is None else repr(value)]
+
+
+def put_to_test(name: str, first: int, again: int | None, bench: Bench) -> Account:
+    """Measure and decide a claim."""
+    claim = open_claim(name).CLAIM
+    count, first = claim.seeds, first + claim.offset
+    if again is not None and abs(again + claim.offset - first) < count:
+        found = f"found {again} beside first {first - claim.offset}"
+        raise UserError(
+            f"{FILE}: claims.again: {found}, allowed: {count} seeds away or more, so that no seed is in both"
+        )
+    measures = measured(name, range(first, first + count), bench)
+    repeated = None
+    if again is not None:
+        again += claim.offset
+        repeated = decide(name, measured(name, range(again, again + count), bench))
+    return Account(name, first, measures, decide(name, measures), again, repeated)
+
+
+def told(account: Account) -> str:
+    """The claim, each criterion with its rule and numbers, and the verdict."""
+    return "\n".join(_lines(account))
+
+
+def _lines(account: Account) -> Iterator[str]:
+    claim, entry = account.file.CLAIM, describe("claims", account.name)
+    yield f"{account.name}: {entry.title} ({entry.paper})"
+    for criterion, finding in zip(claim.criteria, account.decision.findings, strict=True):
+        yield f"  {criterion.says}"
+        yield f"    rule    {criterion.rule}"
+        yield f"    found   {_numbers(criterion, finding)}"
+        yield f"    →       {finding.verdict}{f' ({finding.note})' if finding.note else ''}"
+    seeds = f"seeds {account.first} … {account.first + claim.seeds - 1}"
+    yield f"  verdict: {account.decision.verdict} ({seeds})"
+
+
+def _numbers(criterion: Criterion, finding: Finding) -> str:
+    if finding.mean is None:
+        return "no number"
+    kind = "between" if criterion.exact else f"{100 * (1 - 2 * criterion.alpha):g} % limits"
+    power = "" if finding.power is None else f", power {finding.power:.2f} at {criterion.expected:g}"
+    return f"{finding.mean:.4g} ({kind} {finding.low:.4g} … {finding.high:.4g}), {len(finding.values)} seeds{power}"

@@ -1,0 +1,102 @@
+"""The name is the key: `dsm` is `methods/dsm.py`. The folder *is* the list; there is no other.
+
+A file is an entry of its folder's kind if it says which paper it comes from (`PAPER = …`). What it says of itself
+(the docstring's first line, `PAPER`, `YEAR`, `DIRECTION`) is read from its syntax tree, so that listing and
+reporting import no torch, and a stage imports the one method it runs and no other.
+"""
+
+import ast
+import importlib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from ebmbench.errors import UserError, in_words, nearest
+from ebmbench.workspace.code_hash import PACKAGE, text_of
+
+KINDS = ("methods", "data", "metrics", "samplers", "models", "baselines", "claims")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a file says of itself.
+
+    Of metrics, `direction` is "lower" or "higher", and `samples` says whether it judges samples (`SAMPLES = True`),
+    each kind of them apart.
+    """
+
+    name: str
+    title: str
+    paper: str
+    year: int
+    direction: str = ""
+    samples: bool = False
+
+
+@cache
+def entries(kind: str) -> dict[str, Entry]:
+    """All entries of a kind by name, in alphabetical order."""
+    found = (_read(file) for file in sorted((PACKAGE / kind).glob("*.py")))
+    return {entry.name: entry for entry in found if entry is not None}
+
+
+def names(kind: str) -> list[str]:
+    """The names of a kind's entries."""
+    return list(entries(kind))
+
+
+def describe(kind: str, name: str) -> Entry:
+    """The entry of that name; a `UserError` with the nearest name if there is none."""
+    if name not in entries(kind):
+        raise UserError(f"ebmbench/{kind}: found '{name}', {nearest(name, entries(kind))}")
+    return entries(kind)[name]
+
+
+def load(kind: str, name: str) -> ModuleType:
+    """Import the one module that `name` stands for."""
+    return importlib.import_module(f"ebmbench.{kind}.{describe(kind, name).name}")
+
+
+def _read(file: Path) -> Entry | None:
+    tree = _tree(file)
+    constants = dict(pair for node in tree.body if (pair := _constant(node)) is not None)
+    if "PAPER" not in constants:
+        return None
+    title = (ast.get_docstring(tree) or file.stem).splitlines()[0].rstrip(".")
+    return Entry(
+        name=file.stem,
+        title=title,
+        paper=str(constants["PAPER"]),
+        year=_year(file, constants.get("YEAR", 0)),
+        direction=str(constants.get("DIRECTION", "")),
+        samples=bool(constants.get("SAMPLES", False)),
+    )
+
+
+def _tree(file: Path) -> ast.Module:
+    """The syntax tree; a file that has none is named, for every list of its kind needs it."""
+    try:
+        return ast.parse(text_of(file).decode("utf-8"), filename=file.name)
+    except (SyntaxError, ValueError, OSError, RecursionError, MemoryError) as error:  # ValueError: no UTF-8
+        raise UserError(f"{_shown(file)}: found no Python ({in_words(error)}), allowed: Python in UTF-8") from error
+
+
+def _year(file: Path, value: object) -> int:
+    try:
+        return int(str(value))
+    except ValueError as error:
+        raise UserError(f"{_shown(file)}: YEAR: found {value!r}, allowed: a whole number") from error
+
+
+def _shown(file: Path) -> str:
+    return f"{PACKAGE.name}/{file.relative_to(PACKAGE).as_posix()}"
+
+
+def _constant(node: ast.stmt) -> tuple[str, object] | None:
+    if not (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)):
+        return None
+    name = node.targets[0].id
+    if name.isupper() and isinstance(node.value, ast.Constant):
+        return name, node.value.value
+    return None

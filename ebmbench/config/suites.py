@@ -1,0 +1,112 @@
+"""Suites: `suites/<name>.yaml` laid over `suites/defaults.yaml`, written whole into `params.yaml`.
+
+What is written holds only the datasets and methods that the suite compares, so `params.yaml` says all that will
+run and nothing else. Edits of `params.yaml`, comments too, are the user's; they are not dropped without being asked to.
+"""
+
+import io
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from ebmbench.config.params import FILE, Params
+from ebmbench.config.schema import check, read_yaml
+from ebmbench.config.yaml import lay_over
+from ebmbench.errors import UserError, in_words, nearest
+from ebmbench.workspace.files import write_text
+
+INVITATION = "Edit freely: DVC runs again what an edit concerns."
+
+
+def available(root: Path) -> dict[str, str]:
+    """The suites by name, with the comment that each begins with."""
+    files = sorted(file for file in (root / "suites").glob("*.yaml") if file.stem != "defaults")
+    return {file.stem: _first_line(file).lstrip("# ") for file in files}
+
+
+def _first_line(file: Path) -> str:
+    try:
+        return next(iter(file.read_text(encoding="utf-8").splitlines()), "")
+    except (ValueError, OSError) as error:
+        raise UserError(f"suites/{file.name}: not readable: {in_words(error)}") from error
+
+
+def use(root: Path, name: str, force: bool = False) -> None:
+    """Write a suite into `params.yaml`; refuse if that would drop the user's edits."""
+    chosen = _resolved(root, name)
+    if not force and (root / FILE).is_file() and (edits := local_edits(root)):
+        raise UserError(
+            f"{FILE}: found edits that no suite has ({', '.join(edits)}); keep them in a suite of your own, or --force"
+        )
+    text = io.StringIO()
+    _yaml().dump(chosen, text)
+    check(Params, YAML(typ="safe").load(text.getvalue()), f"suites/{name}.yaml")
+    write_text(root / FILE, text.getvalue())
+
+
+def local_edits(root: Path) -> list[str]:
+    """Keys of `params.yaml` that differ from the suite it names, then comments that no suite brought."""
+    current = read_yaml(root / FILE)
+    benchmark = current.get("benchmark")
+    suite = benchmark.get("suite") if isinstance(benchmark, dict) else benchmark
+    if not isinstance(suite, str) or suite not in available(root):
+        return [f"benchmark.suite: {suite}"]
+    return sorted(_differences(current, _resolved(root, suite))) + _own_comments(root, suite)
+
+
+def _resolved(root: Path, name: str) -> Any:
+    if name not in available(root):
+        raise UserError(f"suites/: found '{name}', {nearest(name, available(root))}")
+    whole = _yaml().load((root / "suites" / "defaults.yaml").read_text(encoding="utf-8"))
+    overlay = root / "suites" / f"{name}.yaml"
+    read_yaml(overlay)  # names the file if it cannot be read; the round trip below keeps how values are written
+    lay_over(whole, _yaml().load(overlay.read_text(encoding="utf-8")))
+    for section in ("datasets", "methods"):
+        _keep(whole[section], whole["benchmark"][section])
+    for entry in whole["datasets"].values():
+        _keep(entry.get("overrides", {}).get("methods", {}), whole["benchmark"]["methods"])
+    whole.yaml_set_start_comment(_headline(name).removeprefix("# ") + "\n")
+    return whole
+
+
+def _own_comments(root: Path, suite: str) -> list[str]:
+    """Comments of `params.yaml` that writing the suite did not bring there."""
+    files = [root / "suites" / f"{name}.yaml" for name in ("defaults", suite)]
+    brought = {_headline(suite)}.union(*(comments(file.read_text(encoding="utf-8")) for file in files))
+    own = [one for one in comments((root / FILE).read_text(encoding="utf-8")) if one not in brought]
+    return [f"the comment '{one if len(one) <= 60 else one[:59] + '…'}'" for one in own]
+
+
+def comments(text: str) -> list[str]:
+    """The comments of a YAML text, in their order: all that stands between its tokens and is not blank."""
+    ends, gaps = 0, []
+    for token in YAML(typ="safe", pure=True).scan(text):
+        gaps.append(text[ends : token.start_mark.index])
+        ends = max(ends, token.end_mark.index)
+    lines = "\n".join([*gaps, text[ends:]]).splitlines()
+    return [line.strip() for line in lines if line.strip().startswith("#")]
+
+
+def _headline(name: str) -> str:
+    return f"# Suite '{name}', written by `ebmbench suite use {name}`. {INVITATION}"
+
+
+def _keep(section: Any, names: list[str]) -> None:
+    for key in [key for key in section if key not in names]:
+        del section[key]
+
+
+def _differences(a: Any, b: Any, key: str = "") -> list[str]:
+    if isinstance(a, dict) and isinstance(b, dict):
+        names = [*a, *(name for name in b if name not in a)]
+        return [
+            found for name in names for found in _differences(a.get(name), b.get(name), f"{key}.{name}".lstrip("."))
+        ]
+    return [] if a == b else [key]
+
+
+def _yaml() -> YAML:
+    yaml = YAML()
+    yaml.width = 130
+    return yaml

@@ -1,0 +1,133 @@
+"""What training may know of a dataset: its facts, and never its density.
+
+Images are kept on disk as integers 0 … levels − 1 and live in [−1, 1] everywhere else; `read_split` converts.
+"""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ebmbench.errors import UserError, in_words
+from ebmbench.workspace.files import read_json
+
+LARGEST = 64  # coordinates of which the covariance is written down
+UNVERIFIED = " (unverified files)"  # the end of the licence of data whose files nobody checked
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Moments and size of the training set. `scale` is the root mean square of the per-coordinate deviations.
+
+    `levels` is the number of grey values of an image and None for other data; `classes` names the labels, if there
+    are any. The covariance of more than `LARGEST` coordinates is left out (empty): it would not fit a text file.
+    """
+
+    name: str
+    shape: list[int]
+    train: int
+    test: int
+    mean: list[float]
+    covariance: list[list[float]]
+    scale: float
+    licence: str
+    hash: str
+    levels: int | None = None
+    classes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, name: str, train: np.ndarray, test: np.ndarray, **more: Any) -> "Facts":
+        """Measure a training set of shape `(N, *event)`; mean and covariance are of the flattened events."""
+        flat = train.reshape(len(train), -1).astype(np.float64)
+        if flat.shape[1] > LARGEST:
+            return cls._of_many(name, flat, train.shape[1:], test, **more)
+        covariance = np.atleast_2d(np.cov(flat, rowvar=False))
+        # A millionth of the mean variance on the diagonal: coordinates that are constant or collinear stay usable.
+        covariance += 1e-6 * np.trace(covariance) / len(covariance) * np.eye(len(covariance))
+        return cls(
+            name=name,
+            shape=list(train.shape[1:]),
+            train=len(train),
+            test=len(test),
+            mean=flat.mean(0).tolist(),
+            covariance=covariance.tolist(),
+            scale=math.sqrt(float(np.trace(covariance)) / len(covariance)),
+            **more,
+        )
+
+    @classmethod
+    def _of_many(cls, name: str, flat: np.ndarray, shape: tuple[int, ...], test: np.ndarray, **more: Any) -> "Facts":
+        scale = math.sqrt(float(flat.var(0).mean()))
+        return cls(name, list(shape), len(flat), len(test), flat.mean(0).tolist(), [], scale, **more)
+
+    @property
+    def is_image(self) -> bool:
+        """Whether events are images `(C, H, W)` in [−1, 1]."""
+        return self.levels is not None
+
+    @property
+    def unit(self) -> float:
+        """What lengths in settings are multiples of: the data's deviation, and 1 for images, which share one box."""
+        return 1.0 if self.is_image else self.scale
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for a JSON file or a checkpoint's header."""
+        return asdict(self)
+
+    @property
+    def verified(self) -> bool:
+        """Whether the data are surely what their name says."""
+        return not self.licence.endswith(UNVERIFIED)
+
+    def starts(self, count: int, generator: torch.Generator, spread: float = 1.5) -> Tensor:
+        """Noise to start chains from, `(count, *shape)`: N(mean, (spread · scale)² I), or uniform on images' box."""
+        if self.is_image:
+            return 2 * torch.rand(count, *self.shape, generator=generator) - 1
+        noise = torch.randn(count, *self.shape, generator=generator)
+        return torch.tensor(self.mean).reshape(self.shape) + spread * self.scale * noise
+
+
+def load_facts(folder: Path) -> Facts:
+    """The facts of a prepared dataset."""
+    with _prepared(folder):
+        return Facts(**read_json(folder / "facts.json"))
+
+
+def read_split(folder: Path, split: str) -> Tensor:
+    """`train` or `test` of a prepared dataset, `(N, *event)` in float32; images in [−1, 1]."""
+    with _prepared(folder):
+        rows = torch.from_numpy(np.load(folder / f"{split}.npy", allow_pickle=False))
+        levels = read_json(folder / "facts.json").get("levels")
+    return rows if levels is None else from_levels(rows, levels)
+
+
+def from_levels(rows: Tensor, levels: int) -> Tensor:
+    """Integers 0 … levels − 1 as float32 in [−1, 1]."""
+    return rows.float() * (2 / (levels - 1)) - 1
+
+
+def to_levels(x: Tensor, levels: int) -> Tensor:
+    """The nearest of the integers 0 … levels − 1 (uint8), of values that may lie outside [−1, 1]."""
+    return ((x.clamp(-1, 1) + 1) * ((levels - 1) / 2)).round().to(torch.uint8)
+
+
+def read_labels(folder: Path, split: str) -> Tensor:
+    """The labels of a split, `(N,)` in int64; only for data whose facts name classes."""
+    with _prepared(folder):
+        return torch.from_numpy(np.load(folder / f"{split}_labels.npy", allow_pickle=False)).long()
+
+
+@contextmanager
+def _prepared(folder: Path) -> Iterator[None]:
+    """What is missing or damaged there is made again by one command."""
+    try:
+        yield
+    except (UserError, OSError, EOFError, ValueError, TypeError, AttributeError) as error:
+        words = str(error) if isinstance(error, UserError) else in_words(error)[:200]
+        raise UserError(f"{folder}: not prepared ({words}); `ebmbench prepare {folder.name}` does it") from error

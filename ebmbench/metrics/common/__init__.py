@@ -1,0 +1,1 @@
+"""What several metrics share: the model under judgement, integrals, annealing, features, chains."""

@@ -1,0 +1,245 @@
+"""The way from a base density to a model, and Hamiltonian transitions along it.
+
+f_β = p₀^(1−β) · exp(−βE), 0 ≤ β ≤ 1, in the base's coordinates y. A transition is one Hamiltonian proposal of
+`LEAPFROG` steps, reflected at walls, accepted by Metropolis' rule: it leaves f_β exactly in place and can be run
+backwards. E, its gradient and log p₀ are kept with the state, so that a change of β costs nothing.
+
+A *pilot* pass finds, for each β, the step size with an acceptance of `ACCEPTANCE`; and the schedule: temperatures at
+equal steps of ∫ √Var_β(−E − log p₀) dβ, along which each adds alike to the variance of the log-weight (Gelman & Meng
+1998; Grosse et al. 2013), but for a share `EVEN` of them that is spread evenly, in case the pilot was wrong. Both are
+fixed before the chains that count begin, so that their weights stay exactly unbiased.
+
+Measured with 30 temperatures, mean log-weights forward and reverse lie 23 nats apart on a Gaussian a tenth as wide as
+the data in ten dimensions (linear schedule: 69, sigmoid: 34), and 1.05 on a network that learned `eight_gaussians`
+(linear: 1.27, sigmoid: 1.48).
+
+Annealed importance sampling (Neal 2001), forward and reverse: log Z of an energy from both sides.
+
+Between a base p₀ with known normaliser (`annealing_base`) and exp(−E) lie f_β = p₀^(1−β) · exp(−βE), with
+0 = β₁ < … < β_K = 1 (`annealing_path`). A chain starts at x₁ ~ p₀ and for each β between takes a transition that
+leaves f_β in place. Its weight
+
+    log w = Σ_k (β_{k+1} − β_k) · (−E(x_k) − log p₀(x_k))
+
+is unbiased, E w = Z: so E log w ≤ log Z, and log mean w, the *forward* estimate, is on average too low. A chain that
+starts at a sample of the model and goes the same way back has E w′ = 1/Z with the negative sum: −log mean w′, the
+*reverse* estimate, is on average too high (Grosse et al. 2015). Each errs on the other side by b nats with probability
+at most e^(−b) (Markov). Together they are a bracket of log Z, never sorted: reverse below forward by more than
+`CROSSED` standard errors says that the samples are not the model's.
+
+The converse does not hold. Of samples from q in place of the model's p, E w′ = (1/Z) · E[q(x)/p(x)] over the ends x of
+forward chains: wrong samples go unseen where forward chains end as p says, or where they seldom come.
+
+Standard errors are those of the delta method, √((1/share − 1)/N) with the effective share of chains (Σw)²/(N Σw²). A
+share near 1/N means that one chain decides; then the error is no more to be trusted than the estimate.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Generator, Tensor
+
+from ebmbench.config.sections import Annealing as Settings
+from ebmbench.core.energy import Energy, energy_and_score, fixed
+from ebmbench.core.streams import stream
+from ebmbench.metrics.common.annealing_base import Base
+
+ACCEPTANCE = 0.65  # Beskos et al. 2013: optimal for Hamiltonian proposals in high dimension
+LEAPFROG = 3  # 1 to 5 did alike at equal numbers of gradients
+PILOT = 200  # temperatures of the pilot pass, at least
+GAIN = 0.5  # how fast the pilot's step size follows
+STEEPNESS = 4.0  # of the pilot's sigmoid schedule (Grosse et al. 2013)
+EVEN = 0.2
+
+
+class Schedule(NamedTuple):
+    """β from 0 to 1 (or back) and the step size of the transition at each, both `(K,)`."""
+
+    betas: Tensor
+    step_sizes: Tensor
+
+    def reversed(self) -> "Schedule":
+        """The same way back."""
+        return Schedule(self.betas.flip(0), self.step_sizes.flip(0))
+
+
+class State(NamedTuple):
+    """Where chains are: y, E, the score of E in y, and log p₀."""
+
+    y: Tensor
+    e: Tensor
+    s: Tensor
+    log_base: Tensor
+
+    def log_density(self, beta: float) -> Tensor:
+        """log f_β, `(B,)`."""
+        return (1 - beta) * self.log_base - beta * self.e
+
+    def slope(self, beta: float) -> Tensor:
+        """∇ log f_β in y, `(B, d)`."""
+        return beta * self.s - (1 - beta) * self.y
+
+    def log_ratio(self) -> Tensor:
+        """d log f_β/dβ = −E − log p₀, `(B,)`."""
+        return -self.e - self.log_base
+
+
+class Path:
+    """The densities f_β between a base and an energy."""
+
+    def __init__(self, energy: Energy, base: Base) -> None:
+        self.energy, self.base = fixed(energy), base
+
+    def at(self, y: Tensor) -> State:
+        """What is known at y; no graph is kept."""
+        e, s = energy_and_score(self.energy, self.base.events(y))
+        return State(y, e.detach(), self.base.pulled(s), self.base.log_prob(y))
+
+    def transition(self, state: State, beta: float, step_size: float, generator: Generator) -> tuple[State, Tensor]:
+        """One proposal for every chain, accepted or refused: the new state, and the probabilities of acceptance."""
+        momentum = torch.randn(state.y.shape, generator=generator, dtype=torch.float64)
+        proposal, end = self._leapfrog(state, momentum, beta, step_size)
+        gain = proposal.log_density(beta) - state.log_density(beta)
+        gain = gain + 0.5 * (momentum.square() - end.square()).sum(1)
+        # A ratio that is not a number is refused.
+        accept = torch.rand(len(gain), generator=generator, dtype=torch.float64).log() < gain
+        pairs = zip(proposal, state, strict=True)
+        chosen = [torch.where(accept if old.dim() == 1 else accept[:, None], new, old) for new, old in pairs]
+        return State(*chosen), gain.clamp_max(0).exp().nan_to_num(0)
+
+    def _leapfrog(self, state: State, momentum: Tensor, beta: float, step_size: float) -> tuple[State, Tensor]:
+        for _ in range(LEAPFROG):
+            momentum = momentum + 0.5 * step_size * state.slope(beta)
+            y, momentum = self.base.reflected(state.y + step_size * momentum, momentum)
+            state = self.at(y)
+            momentum = momentum + 0.5 * step_size * state.slope(beta)
+        return state, momentum
+
+
+def pilot(path: Path, settings: Settings, generator: Generator) -> Schedule:
+    """The schedule, and a step size for each of its temperatures, from a forward pass that is then forgotten."""
+    betas = sigmoid(max(PILOT, settings.temperatures // 4))
+    state = path.at(path.base.draw(max(2, settings.chains // 2), generator))
+    log_step, steps, speeds = 0.5 * math.log(settings.step_size), [], []
+    for beta in betas.tolist():
+        speeds.append(state.log_ratio().std().item())
+        state, acceptance = path.transition(state, beta, math.exp(log_step), generator)
+        log_step += GAIN * (acceptance.mean().item() - ACCEPTANCE)
+        steps.append(log_step)
+    chosen = spread(betas, torch.tensor(speeds, dtype=torch.float64), settings.temperatures)
+    return Schedule(chosen, interpolated(chosen, betas, torch.tensor(steps, dtype=torch.float64)).exp())
+
+
+def spread(betas: Tensor, speeds: Tensor, count: int) -> Tensor:
+    """`count` temperatures from 0 to 1 at equal steps of (1 − EVEN) · ∫ speed dβ / total + EVEN · β."""
+    speeds = speeds.nan_to_num(0, 0)  # a speed that is not finite is no guide
+    lengths = torch.cat([speeds.new_zeros(1), (0.5 * (speeds[1:] + speeds[:-1]) * betas.diff()).cumsum(0)])
+    travelled = (1 - EVEN) * lengths / lengths[-1].clamp_min(1e-300) + EVEN * betas
+    even = torch.linspace(0, 1, count, dtype=torch.float64)
+    return interpolated(even * travelled[-1], travelled, betas)
+
+
+def sigmoid(count: int) -> Tensor:
+    """β as a sigmoid of the index, from 0 to 1, `(count,)`: dense at both ends."""
+    s = (STEEPNESS * torch.linspace(-1, 1, count, dtype=torch.float64)).sigmoid()
+    return (s - s[0]) / (s[-1] - s[0])
+
+
+def interpolated(at: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    """Piecewise linear through the points (x, y), x ascending."""
+    right = torch.searchsorted(x, at).clamp(1, len(x) - 1)
+    share = ((at - x[right - 1]) / (x[right] - x[right - 1])).clamp(0, 1)
+    return torch.lerp(y[right - 1], y[right], share)
+
+
+CROSSED = 3.0
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """log Z from N chains, its standard error, and the effective share of the chains."""
+
+    log_z: float
+    error: float
+    share: float
+    chains: int
+
+    @classmethod
+    def of(cls, log_w: Tensor, sign: int = 1) -> "Estimate":
+        """log mean w, or with sign −1 (of w′, whose mean is 1/Z) its negative."""
+        n, total = len(log_w), log_w.logsumexp(0)
+        share = float((2 * total - (2 * log_w).logsumexp(0)).exp()) / n
+        return cls(sign * (float(total) - math.log(n)), math.sqrt(max(1 / share - 1, 0) / n), share, n)
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """The forward estimate, and the reverse one or why there is none."""
+
+    forward: Estimate
+    reverse: Estimate | None
+    missing: str
+    protocol: str
+
+    @property
+    def gap(self) -> tuple[float, float]:
+        """Reverse − forward with its standard error; not a number without a reverse estimate."""
+        if self.reverse is None:
+            return math.nan, math.nan
+        return self.reverse.log_z - self.forward.log_z, math.hypot(self.forward.error, self.reverse.error)
+
+    @property
+    def crossed(self) -> str:
+        """By how much the bracket is crossed and what that means; empty if it is not, or there is none."""
+        gap, error = self.gap
+        if not gap < -CROSSED * error:
+            return ""
+        return (
+            f"the bracket of log Z is crossed by {-gap:.3g} nats ({-gap / max(error, 1e-12):.0f} standard errors): the "
+            f"samples that reverse chains start from are not the model's, so there is no upper bound"
+        )
+
+
+def anneal(energy: Energy, base: Base, settings: Settings, samples: Tensor | str) -> Bracket:
+    """Both estimates, the reverse one from at most as many samples as there are chains; or why there are no samples."""
+    path = Path(energy, base)
+    schedule = pilot(path, settings, stream(0, "ais", "pilot"))
+    ahead = Estimate.of(forward(path, schedule, settings.chains, stream(0, "ais", "forward")))
+    starts = _starts(base, samples, settings.chains)
+    protocol = f"AIS, {settings.chains} chains, {settings.temperatures} temperatures, base {base}"
+    if isinstance(starts, str):
+        return Bracket(ahead, None, starts, protocol)
+    back = Estimate.of(reverse(path, schedule, starts, stream(0, "ais", "reverse")), sign=-1)
+    return Bracket(ahead, back, "", protocol)
+
+
+def _starts(base: Base, samples: Tensor | str, count: int) -> Tensor | str:
+    """Coordinates of some samples, drawn at random; of images, of those in the box, where the model's density is."""
+    if isinstance(samples, str):
+        return samples
+    inside = base.coordinates(samples)
+    if len(inside) < 2:
+        return f"{len(inside)} of {len(samples)} samples lie where the model's density is defined"
+    return inside[torch.randperm(len(inside), generator=stream(0, "ais", "starts"))[:count]]
+
+
+def forward(path: Path, schedule: Schedule, chains: int, generator: Generator) -> Tensor:
+    """log w of chains from the base to the model, `(chains,)`."""
+    return _log_weights(path, path.base.draw(chains, generator), schedule, generator)
+
+
+def reverse(path: Path, schedule: Schedule, y: Tensor, generator: Generator) -> Tensor:
+    """log w′ of chains from samples of the model, in coordinates `(N, d)`, to the base."""
+    return _log_weights(path, y, schedule.reversed(), generator)
+
+
+def _log_weights(path: Path, y: Tensor, schedule: Schedule, generator: Generator) -> Tensor:
+    """A step in β is weighed where the chain is before it; after the last there is no need to move."""
+    betas, steps, state = schedule.betas.tolist(), schedule.step_sizes.tolist(), path.at(y)
+    log_w = (betas[1] - betas[0]) * state.log_ratio()
+    for k in range(1, len(betas) - 1):
+        state, _ = path.transition(state, betas[k], steps[k], generator)
+        log_w = log_w + (betas[k + 1] - betas[k]) * state.log_ratio()
+    return log_w

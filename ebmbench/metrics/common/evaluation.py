@@ -1,0 +1,168 @@
+"""What a metric sees: the model under judgement, held-out data, and the truth where it is known.
+
+A metric gives a `Value`. One that cannot be computed is a `Value` without number and with the reason; nothing
+is replaced.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from ebmbench.config.sections import Metrics as Settings
+from ebmbench.core.dataset import Facts
+from ebmbench.core.energy import Energy, score
+from ebmbench.data.densities.density import Density
+from ebmbench.metrics.common.annealing import Bracket, anneal
+from ebmbench.metrics.common.annealing_base import base_of
+from ebmbench.metrics.common.quadrature import Quadrature, in_chunks, integrate
+
+MASS_TOLERANCE = 1e-3
+MISCALIBRATED, UNMIXED = "miscalibrated", "unmixed"  # faults
+
+Score = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number with its standard error, sample count and protocol; or no number, and why.
+
+    `fault` is the word of a verdict (`verdict.py`), if there is no number because of something wrong with the model.
+    """
+
+    value: float | None = None
+    error: float | None = None
+    n: int | None = None
+    protocol: str = ""
+    reason: str = ""
+    fault: str = ""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model under judgement: an energy in float64 and samples `(N, d)`, either of which may be missing.
+
+    `score` may be there without an energy; `sampler` names where the samples come from. Samples are of one `kind`:
+    buffer, short, long, data (chains from data) or, of baselines, exact. Kinds are never mixed. `trace`
+    `(chains, draws, K)` follows K numbers, called `traced`, along the second half of the long runs.
+    """
+
+    energy: Energy | None
+    samples: Tensor | None
+    target: Density | None = None
+    learned: dict[str, float] = field(default_factory=dict)
+    score: Score | None = None
+    sampler: str = ""
+    kind: str = ""
+    trace: Tensor | None = None
+    traced: tuple[str, ...] = ()
+
+
+class Unavailable(Exception):
+    """Raised inside a metric when what it needs is not there; becomes a `Value` with this reason, and fault."""
+
+    def __init__(self, reason: str, fault: str = "") -> None:
+        super().__init__(reason)
+        self.fault = fault
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One subject against one dataset. The quadrature is done once and shared by all metrics."""
+
+    subject: Subject
+    test: Tensor
+    density: Density | None
+    facts: Facts
+    settings: Settings
+    train: Tensor | None = None
+    features: Path | None = None  # the folder of the dataset's reference classifier
+
+    @cached_property
+    def grid(self) -> Quadrature:
+        """log q on a grid that holds the model's mass."""
+        return self._held(self.energy, "the model")
+
+    @property
+    def truth_grid(self) -> Quadrature:
+        """log p on a grid of the truth's own."""
+        return self._held(lambda x: -self.truth.log_prob(x), "the data")
+
+    def _held(self, energy: Energy, whose: str) -> Quadrature:
+        if math.prod(self.facts.shape) != 2:
+            raise Unavailable(f"quadrature needs 2 dimensions, the data have {math.prod(self.facts.shape)}")
+        grid = integrate(energy, self.facts, self.settings.cells)
+        if not grid.held:
+            said = f"no grid holds {whose}'s mass: a share of {grid.outside:.1e} lies outside the largest"
+            raise Unavailable(said, fault=MISCALIBRATED)
+        return grid
+
+    @cached_property
+    def log_truth(self) -> Tensor:
+        """log p of the data on the same grid."""
+        log_p = in_chunks(self.truth.log_prob, self.grid.points)
+        mass = self.grid.integral(log_p.exp())
+        if abs(mass - 1) > MASS_TOLERANCE:
+            raise Unavailable(f"the grid does not resolve or hold the data's mass: it sums to {mass:.4f}, not to 1")
+        return log_p
+
+    @cached_property
+    def annealing(self) -> Bracket:
+        """log Z by annealed importance sampling: forward and, if there are samples of the model, reverse."""
+        samples: Tensor | str
+        energy = self.energy
+        try:
+            samples = self.samples
+        except Unavailable as reason:
+            samples = str(reason)
+        return anneal(energy, base_of(self.facts, self.train), self.settings.ais, samples)
+
+    def nearest_mode(self, x: Tensor) -> Tensor:
+        """The index of the nearest mode centre, `(B,)`."""
+        return torch.cdist(x, self.truth.centres).argmin(1)
+
+    @property
+    def energy(self) -> Energy:
+        """The subject's energy."""
+        if self.subject.energy is None:
+            raise Unavailable("there is no energy to evaluate")
+        return self.subject.energy
+
+    def score(self, x: Tensor) -> Tensor:
+        """The subject's score at x, of its energy if it has no score of its own."""
+        return self.subject.score(x) if self.subject.score is not None else score(self.energy, x)
+
+    @property
+    def samples_protocol(self) -> str:
+        """How many samples there are, and by which sampler."""
+        return f"{len(self.samples)} samples" + (f" by {self.subject.sampler}" if self.subject.sampler else "")
+
+    @property
+    def samples(self) -> Tensor:
+        """The subject's samples, all finite."""
+        if self.subject.samples is None:
+            raise Unavailable("there are no samples")
+        lost = int((~torch.isfinite(self.subject.samples.flatten(1)).all(1)).sum())
+        if lost:
+            raise Unavailable(f"{lost} of {len(self.subject.samples)} samples are not finite")
+        return self.subject.samples
+
+    @property
+    def trace(self) -> Tensor:
+        """Numbers along the second half of long runs, `(chains, draws, K)`, all finite."""
+        if self.subject.trace is None:
+            raise Unavailable("no stationary chain was traced")
+        if not torch.isfinite(self.subject.trace).all():
+            raise Unavailable("the traced chains are not finite", fault=UNMIXED)
+        return self.subject.trace
+
+    @property
+    def truth(self) -> Density:
+        """The data's exact density."""
+        if self.density is None:
+            raise Unavailable("the data's density is not known")
+        return self.density

@@ -1,0 +1,97 @@
+"""log Z = log ∫ exp(−E) by the midpoint rule in the plane, on a square that is shown to hold the mass.
+
+The square grows (half-widths 4, 6, 8, 16 data deviations about the mean) until the share of mass that a much
+wider, coarser grid finds outside it is below 10⁻⁶. If even the widest fails, `held` is False and nobody should
+quote a number. For smooth densities the midpoint rule converges faster than any power of the cell; it is exact
+to ~10⁻⁸ with cells of half a mode's deviation.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ebmbench.core.dataset import Facts
+from ebmbench.core.energy import Energy, fixed
+
+HALF_WIDTHS = (4.0, 6.0, 8.0, 16.0)
+WIDEST = 64.0
+TOLERANCE = 1e-6
+CHUNK = 2_048
+
+
+@dataclass(frozen=True)
+class Quadrature:
+    """Midpoints `(G², 2)` row by row, log q there, log Z, the log-area of a cell, and the share of mass outside."""
+
+    axes: tuple[Tensor, Tensor]
+    points: Tensor
+    log_q: Tensor
+    log_z: float
+    log_cell: float
+    outside: float
+
+    @property
+    def held(self) -> bool:
+        """Whether the grid holds the mass."""
+        return self.outside < TOLERANCE
+
+    @property
+    def protocol(self) -> str:
+        """How the numbers came about."""
+        axis = self.axes[0]
+        return f"midpoint rule, {len(axis)}² cells of side {float(axis[1] - axis[0]):.3g}"
+
+    def integral(self, values: Tensor) -> float:
+        """∫ of values given on the points."""
+        return float(values.sum() * math.exp(self.log_cell))
+
+
+def integrate(energy: Energy, facts: Facts, cells: int) -> Quadrature:
+    """The smallest grid that holds the mass, or the largest there is."""
+    energy = fixed(energy)
+    far_axes, far_points = _midpoints(facts, WIDEST, cells)
+    far = -in_chunks(energy, far_points)
+    grid = None
+    for half_width in HALF_WIDTHS:
+        # Wider squares get more cells, up to twice, so that a mode is not lost between them.
+        grid = _grid(energy, facts, half_width, round(cells * min(half_width / HALF_WIDTHS[0], 2)))
+        reach = half_width * facts.scale
+        beyond = far[((far_points - torch.tensor(facts.mean).double()).abs() > reach).any(1)]
+        tail = float(beyond.logsumexp(0)) + _log_cell(far_axes) - grid.log_z
+        grid = Quadrature(grid.axes, grid.points, grid.log_q, grid.log_z, grid.log_cell, _share(tail))
+        if grid.held:
+            break
+    assert grid is not None
+    return grid
+
+
+def _grid(energy: Energy, facts: Facts, half_width: float, cells: int) -> Quadrature:
+    axes, points = _midpoints(facts, half_width, cells)
+    log_cell = _log_cell(axes)
+    minus = -in_chunks(energy, points)
+    log_z = float(minus.logsumexp(0)) + log_cell
+    return Quadrature(axes, points, minus - log_z, log_z, log_cell, outside=math.nan)
+
+
+def _midpoints(facts: Facts, half_width: float, cells: int) -> tuple[tuple[Tensor, Tensor], Tensor]:
+    unit = (torch.arange(cells, dtype=torch.float64) + 0.5) / cells * 2 - 1
+    x, y = (mean + half_width * facts.scale * unit for mean in facts.mean)
+    return (x, y), torch.stack(torch.meshgrid(x, y, indexing="xy"), dim=-1).reshape(-1, 2)
+
+
+@torch.no_grad()
+def in_chunks(function: Callable[[Tensor], Tensor], points: Tensor) -> Tensor:
+    """A function of many points, a few at a time: bounded memory, and faster because the cache holds a chunk."""
+    return torch.cat([function(chunk) for chunk in points.split(CHUNK)])
+
+
+def _log_cell(axes: tuple[Tensor, Tensor]) -> float:
+    return sum(math.log(float(axis[1] - axis[0])) for axis in axes)
+
+
+def _share(log_ratio: float) -> float:
+    """r/(1 + r) from log r; not a number stays not a number, and so is never below the tolerance."""
+    return 1 / (1 + math.exp(-log_ratio)) if log_ratio > -700 else 0.0 if log_ratio < 0 else math.nan

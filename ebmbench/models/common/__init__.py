@@ -1,0 +1,1 @@
+"""What several models share: layers with closed-form gradients, spectral norms, trunks."""

@@ -1,0 +1,15 @@
+"""Baselines: rows that are there for reference and do not compete."""
+
+from ebmbench.config import registry
+
+BASELINES = "_baselines"  # their folder, in place of a method's
+
+
+def baselines() -> list[str]:
+    """Baselines in the order of the tables: the floor first."""
+    return sorted(registry.names("baselines"), key=lambda name: (name != "oracle", name))
+
+
+def is_baseline(name: str) -> bool:
+    """Whether a row is there for reference and does not compete."""
+    return name in baselines() or name == BASELINES

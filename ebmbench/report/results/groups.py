@@ -1,0 +1,79 @@
+"""How the rows of `results.csv` fall into the rows of a table: by dataset, then by method with settings."""
+
+import pandas as pd
+
+from ebmbench.report.results.baselines import is_baseline
+from ebmbench.report.results.frame import variant
+
+COSTS = ("energy_evaluations", "input_gradients", "parameter_gradients", "passes")
+TRIO = (
+    "kl",
+    "fisher",
+    "off_support",
+)  # a small score error alone says nothing about mass: shown together, always
+MAIN = (*TRIO, "mode_density", "mode_sampler", "oracle_gap")
+RATIO = "fid_ratio"  # the main metric of images
+IMAGE = (RATIO, "fid", "kid", "inception_score", "precision", "recall", "class_entropy")
+AIS = ("ais_optimistic", "ais_pessimistic", "ais_gap", "ais_ess")
+
+HEADINGS = {
+    "kl": "KL",
+    "reverse_kl": "reverse KL",
+    "fisher": "Fisher",
+    "off_support": "off-support",
+    "mode_density": "mode error, density",
+    "mode_sampler": "mode error, sampler",
+    "mmd": "MMD²",
+    "kl_target": "KL to the method's target",
+    "log_z_error": "error of log Z",
+    "log_likelihood": "log-likelihood",
+    "fid_ratio": "FID ratio",
+    "fid": "FID",
+    "kid": "KID",
+    "inception_score": "IS",
+    "ais_optimistic": "log-likelihood, optimistic",
+    "ais_pessimistic": "log-likelihood, pessimistic",
+    "ais_gap": "gap of AIS",
+    "ais_ess": "ESS of AIS",
+    "r_hat": "R̂",
+    "ess": "ESS",
+}
+ARROWS = {"lower": "↓", "higher": "↑"}
+
+
+def datasets(frame: pd.DataFrame) -> list[str]:
+    """The datasets in the order of the suite."""
+    return list(dict.fromkeys(frame["dataset"]))
+
+
+def variants(frame: pd.DataFrame, dataset: str) -> dict[str, pd.DataFrame]:
+    """The rows of each method (with its swept settings) on a dataset, baselines first."""
+    rows = frame[frame["dataset"] == dataset]
+    names = [variant(method, settings) for method, settings in zip(rows["method"], rows["settings"], strict=True)]
+    return {name: rows[[one == name for one in names]] for name in dict.fromkeys(names)}
+
+
+def metrics(frame: pd.DataFrame) -> list[str]:
+    """All metrics of quality: those of the main tables first, then the others as they come."""
+    found = dict.fromkeys(name for name in frame["metric"] if name and name not in COSTS)
+    first = (*MAIN, *IMAGE, *AIS)
+    return [name for name in first if name in found] + [name for name in found if name not in first]
+
+
+def relevant(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame without baselines that have nothing to say of a dataset (noisy images, of points in the plane)."""
+    good = frame["method"].map(is_baseline).astype(bool) & (frame["status"] == "ok")
+    silent = good & frame.groupby(["dataset", "method"])["value"].transform("count").eq(0)
+    return frame[~silent]
+
+
+def heading(metric: str, direction: str) -> str:
+    """A short name (with the kind of samples, `fid (buffer)`, if told) and an arrow towards the better values."""
+    name, _, kind = metric.partition(" ")
+    return " ".join(part for part in (HEADINGS.get(name, name.replace("_", " ")), kind, ARROWS.get(direction)) if part)
+
+
+def direction(frame: pd.DataFrame, metric: str) -> str:
+    """The direction of a metric as the evaluation wrote it."""
+    found = frame.loc[(frame["metric"] == metric) & (frame["direction"] != ""), "direction"]
+    return str(found.iloc[0]) if len(found) else ""

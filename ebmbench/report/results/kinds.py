@@ -1,0 +1,74 @@
+"""Kinds of samples, which are never mixed: a value holds for the chains it was computed from, and for no others.
+
+A training buffer, a short run from noise and a long run are three different distributions (Nijkamp et al., Learning
+Non-Convergent Non-Persistent Short-Run MCMC Toward Energy-Based Model, NeurIPS 2019). Every table, gallery and
+comparison is therefore of one kind; baselines, whose samples are exact, stand in each.
+"""
+
+import pandas as pd
+
+from ebmbench.report.results.baselines import is_baseline
+from ebmbench.report.results.groups import IMAGE, datasets, variants
+
+EXACT = "exact"
+ABOUT = {
+    "buffer": "the training chains as training left them",
+    "short": "a short run of the sampler from noise",
+    "long": "a run of many steps",
+    "data": "chains that start at data",
+}
+NAMES = {
+    "buffer": "buffer: the training chains",
+    "short": "short-run from noise",
+    "long": "long-run",
+    "data": "from data",
+}
+SAID = {
+    "buffer": "buffer samples",
+    "short": "short-run samples",
+    "long": "long-run samples",
+    "data": "samples of chains from data",
+}
+KINDS = tuple(NAMES)
+
+
+def is_image(frame: pd.DataFrame, dataset: str) -> bool:
+    """Whether a dataset is judged as images: by values of their metrics, or, with neither these nor KL, by names."""
+    rows = frame[frame["dataset"] == dataset]
+    valued, named = set(rows.loc[rows["value"].notna(), "metric"]), set(rows["metric"])
+    return bool(valued & set(IMAGE)) or ("kl" not in valued and bool(named & set(IMAGE)))
+
+
+def image_sets(frame: pd.DataFrame) -> list[str]:
+    """The image datasets of a suite."""
+    return [dataset for dataset in datasets(frame) if is_image(frame, dataset)]
+
+
+def kinds(frame: pd.DataFrame, dataset: str) -> list[str]:
+    """The kinds of samples that good runs on a dataset have, in the order of the tables."""
+    rows = frame[(frame["dataset"] == dataset) & (frame["status"] == "ok")]
+    found = set(rows["samples"])
+    return [kind for kind in KINDS if kind in found]
+
+
+def toys(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of all other datasets, with their long-run samples."""
+    return of_kind(frame[~frame["dataset"].isin(image_sets(frame))], "long")
+
+
+def of_kind(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """The frame as if there were no other kind: metrics of others lose their name, so that their runs still count."""
+    return frame.assign(metric=frame["metric"].where(frame["samples"].isin(["", EXACT, kind]), ""))
+
+
+def slice_of(frame: pd.DataFrame, dataset: str, kind: str) -> pd.DataFrame:
+    """The rows of one dataset and kind; left out are methods that have only other kinds."""
+    parts = variants(of_kind(frame[frame["dataset"] == dataset], kind), dataset)
+    kept = [rows for name, rows in parts.items() if is_baseline(name) or _concerned(rows, kind)]
+    return pd.concat(kept)
+
+
+def _concerned(rows: pd.DataFrame, kind: str) -> bool:
+    good = rows[rows["status"] == "ok"]
+    found = set(good["samples"])
+    return good.empty or kind in found or not found & set(KINDS)

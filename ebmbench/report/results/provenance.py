@@ -1,0 +1,120 @@
+"""Where the numbers come from: code, data, parameters, programs, machine, and the command that makes them
+again.
+
+The report's own files cannot be part of what they prove: changes below `reports/` and in `dvc.lock` do not
+make the working tree dirty, and the lock is hashed without its `report` entry, which holds the hash of the
+report itself. `params.yaml` is written anew when a suite is chosen: it has a hash and a word of its own. Versions of
+what computes are those that the stages recorded: the report may be built years later, elsewhere.
+"""
+
+import hashlib
+import json
+import os
+import platform
+from collections import Counter
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+
+from ebmbench.config.schema import read_yaml
+from ebmbench.report.results.staleness import Versions
+from ebmbench.report.text.escaping import literal
+from ebmbench.workspace.code_hash import LIBRARIES, versions
+from ebmbench.workspace.git import ask_git
+
+PACKAGES = ("pandas", "dvc", "prefect")  # of the report and the flow: no number depends on them
+BUILT = "report built with"
+UNKNOWN = "unknown"
+ABSENT = "not installed"
+PROVED = (":(exclude)dvc.lock", ":(exclude)params.yaml")
+
+
+def provenance(root: Path, suite: str, cells: Sequence[Sequence[Versions]] = (), noun: str = "cell") -> dict[str, str]:
+    """Facts in the order of the report; `cells` are the versions that made what it shows, by cell (or claim)."""
+    commit = ask_git(root, "rev-parse", "HEAD")
+    return {
+        "commit": _commit(root, commit),
+        "dvc.lock without `report`": lock_hash(root / "dvc.lock"),
+        "params.yaml": _params(root),
+        **made_with(cells, noun),
+        **{name: _version(name) for name in PACKAGES},
+        "system": f"{platform.system()}, {platform.machine()}",
+        "processor": _processor(),
+        "cores": str(os.cpu_count() or UNKNOWN),
+        "memory": _memory(),
+        "rebuild": f"git checkout {commit or '<commit>'} && make bench SUITE={suite}",
+    }
+
+
+def made_with(cells: Sequence[Sequence[Versions]], noun: str = "cell") -> dict[str, str]:
+    """Versions that made the numbers, and those of the report itself where they differ.
+
+    Stages of one cell may have run with different versions; then the cell counts for each.
+    """
+    now = versions()
+    stages = [stage for cell in cells for stage in cell]
+    names = [name for name in ("Python", *LIBRARIES) if any(name in found for found in (now, *stages))]
+    made = {
+        name: _counted([{str(stage.get(name, ABSENT)) for stage in cell} for cell in cells], noun) for name in names
+    }
+    own = [f"{name} {now.get(name, ABSENT)}" for name in names if made[name] != now.get(name, ABSENT)]
+    return (made if cells else {}) | ({BUILT: ", ".join(own)} if own else {})
+
+
+def _counted(cells: Sequence[set[str]], noun: str) -> str:
+    """`2.13.0`, or `2.13.0 (14 cells), 2.12.1 (2 cells)`."""
+    counts = Counter(value for cell in cells for value in cell)
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    each = [f"{literal(value)} ({count} {noun}{'s' * (count != 1)})" for value, count in ordered]
+    return literal(ordered[0][0]) if len(ordered) == 1 else ", ".join(each)
+
+
+def lock_hash(file: Path) -> str:
+    """Hash of what `dvc.lock` says of all stages but `report`, whatever their order in the file."""
+    if not file.is_file():
+        return "no dvc.lock"
+    stages = {name: stage for name, stage in (read_yaml(file).get("stages") or {}).items() if name != "report"}
+    return _sha256(json.dumps(stages, sort_keys=True).encode())
+
+
+def _commit(root: Path, commit: str) -> str:
+    if not commit:
+        return "none (not a Git checkout)"
+    changed = ask_git(root, "status", "--porcelain", "--", ".", ":(exclude)reports", *PROVED)
+    return f"{commit} (with uncommitted changes)" if changed else commit
+
+
+def _params(root: Path) -> str:
+    """The file's hash, and whether it is the commit's; a suite is always written as the same bytes."""
+    file = root / "params.yaml"
+    if not file.is_file():
+        return UNKNOWN
+    own = " (not the commit's own)" if ask_git(root, "status", "--porcelain", "--", "params.yaml") else ""
+    return _sha256(file.read_bytes()) + own
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ABSENT
+
+
+def _processor() -> str:
+    """The model's name; only Linux needs a file for it."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8", errors="replace").splitlines() if info.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or UNKNOWN
+
+
+def _memory() -> str:
+    """Physical memory in GiB, where the system says."""
+    names = getattr(os, "sysconf_names", {})
+    if not {"SC_PAGE_SIZE", "SC_PHYS_PAGES"} <= names.keys():
+        return UNKNOWN
+    return f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f} GiB"
+
+
+def _sha256(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"

@@ -1,0 +1,1 @@
+"""Statistics over seeds, ranks, and who competes with whom."""

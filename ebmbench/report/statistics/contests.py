@@ -1,0 +1,140 @@
+"""Who is ranked against whom: methods that all take part in the same tasks, in the main metric of a kind of data.
+
+Toys are one contest, by KL; each kind of samples of images is another, by FID ratio, for kinds are never mixed. A
+task is a dataset. A mean over tasks compares only what was done on the same ones, so a method that has no such value
+on one of them (no energy, no samples of this kind, not run) is left out of the contest and named with the reason. A
+run that diverged, a cell that failed and a single missing value have an infinite loss: they are last, not absent.
+Losses beyond the oracle's count as the oracle's.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from ebmbench.report.results.baselines import is_baseline
+from ebmbench.report.results.groups import HEADINGS, RATIO, datasets, variants
+from ebmbench.report.results.kinds import KINDS, SAID, image_sets, kinds, of_kind, toys
+from ebmbench.report.sections.verdicts import lost_cell
+from ebmbench.report.statistics.ranks import Array, seed_ranks
+from ebmbench.report.statistics.seeds import summarise
+
+Task = dict[str, pd.DataFrame]
+NO_VALUE = "no value"
+LOST = ("diverged", "failed", NO_VALUE)  # ends of all runs of a method on a task that make it the last there
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Methods by mean rank; `losses` is `(tasks, seeds, methods)`, and `absent` says why others are left out."""
+
+    metric: str
+    kind: str
+    datasets: list[str]
+    names: list[str]
+    losses: Array
+    absent: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """What is ranked: `KL`, `FID ratio of short-run samples`."""
+        return HEADINGS[self.metric] + (f" of {SAID[self.kind]}" if self.kind else "")
+
+    @property
+    def decided(self) -> bool:
+        """Whether there is anything to rank and a second seed to tell it from chance."""
+        return len(self.names) > 1 and self.losses.shape[1] > 1
+
+
+def contests(frame: pd.DataFrame) -> list[Contest]:
+    """All contests of a suite in which some method has a value."""
+    plane = toys(frame)
+    found = [_contest("kl", "", {dataset: variants(plane, dataset) for dataset in datasets(plane)})]
+    for kind in KINDS:
+        sets = [dataset for dataset in image_sets(frame) if kind in kinds(frame, dataset)]
+        found.append(_contest(RATIO, kind, {name: variants(of_kind(frame, kind), name) for name in sets}))
+    return [one for one in found if one.datasets]
+
+
+def _contest(metric: str, kind: str, tasks: dict[str, Task]) -> Contest:
+    tasks = {dataset: task for dataset, task in tasks.items() if _valued(task, metric)}
+    names = _names(tasks)
+    absent = {name: why for name in names if (why := _why_absent(name, metric, kind, tasks))}
+    taking = [name for name in names if name not in absent]
+    seeds = sorted({seed for task in tasks.values() for name in taking for seed in _seeds(task, name)})
+    losses = np.full((len(tasks), len(seeds), len(taking)), np.inf)
+    for place, task in enumerate(tasks.values()):
+        for column, name in enumerate(taking):
+            known = _losses(task, name, metric)
+            losses[place, :, column] = [known.get(seed, np.inf) for seed in seeds]
+    ahead: list[int] = np.argsort(seed_ranks(losses).mean(axis=0), kind="stable").tolist() if losses.size else []
+    return Contest(metric, kind, list(tasks), [taking[one] for one in ahead], losses[:, :, ahead], absent)
+
+
+def _valued(task: Task, metric: str) -> bool:
+    return any(summarise(rows, metric).values for name, rows in task.items() if not is_baseline(name))
+
+
+def _names(tasks: dict[str, Task]) -> list[str]:
+    """All methods with settings; the cell of a sweep that failed as a whole, which knows no settings, adds none."""
+    found = dict.fromkeys(name for task in tasks.values() for name in task if not is_baseline(name))
+    swept = {name.split(" ")[0] for name in found if " " in name}
+    whole = {name for name in swept if all(_is_cell(task[name]) for task in tasks.values() if name in task)}
+    return [name for name in found if name not in whole]
+
+
+def _rows(task: Task, name: str) -> pd.DataFrame | None:
+    """The rows of a method; of a swept one whose whole cell failed those of the cell."""
+    cell = task.get(name.split(" ")[0])
+    return task.get(name, cell if cell is not None and _is_cell(cell) else None)
+
+
+def _is_cell(rows: pd.DataFrame) -> bool:
+    return bool(lost_cell(rows))
+
+
+def _seeds(task: Task, name: str) -> list[int]:
+    rows = _rows(task, name)
+    return [] if rows is None else [int(seed) for seed in rows["seed"].dropna().unique()]
+
+
+def _losses(task: Task, name: str, metric: str) -> dict[int, float]:
+    """The value of each seed that has one; both metrics are better when smaller."""
+    rows, truth = _rows(task, name), task.get("oracle")
+    if rows is None:
+        return {}
+    one = summarise(rows, metric)
+    return (one if truth is None else one.no_better_than(summarise(truth, metric))).values
+
+
+def _why_absent(name: str, metric: str, kind: str, tasks: dict[str, Task]) -> str:
+    """Why a method is left out; empty if it takes part in all tasks."""
+    ends = {dataset: _end(_rows(task, name), metric, kind) for dataset, task in tasks.items()}
+    bad = {dataset: end for dataset, end in ends.items() if end and end not in LOST}
+    if bad:
+        reason = next(iter(bad.values()))
+        return f"{reason} on {_listed([dataset for dataset, end in bad.items() if end == reason])}"
+    # Who lost all runs of a contest is last in it, if it is known to belong there: a cell that failed says nothing of
+    # its kinds of samples, and neither does a run that diverged.
+    known = bool({"", NO_VALUE} & set(ends.values())) or ("diverged" in ends.values() and not kind)
+    return "" if known else f"{' and '.join(sorted(set(ends.values())))} on {_listed(list(ends))}"
+
+
+def _end(rows: pd.DataFrame | None, metric: str, kind: str) -> str:
+    """How a method fared in a task: empty with a value, a member of `LOST`, or why it takes no part."""
+    if rows is None:
+        return "not run"
+    if summarise(rows, metric).values:
+        return ""
+    ends = set(rows["status"])
+    if ends <= {"diverged", "failed"}:
+        return min(ends, key=LOST.index)
+    # An energy whose mass no grid holds has no KL: that is a loss, and not for want of an energy.
+    if (kind and kind in set(rows["samples"])) or (not kind and (rows["verdict"] == "miscalibrated").any()):
+        return NO_VALUE
+    other = next((end for end in ("stale", "skipped") if end in ends and "ok" not in ends), "")
+    return other or f"no {SAID[kind] if kind else HEADINGS[metric]}"
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

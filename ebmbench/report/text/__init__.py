@@ -1,0 +1,1 @@
+"""Numbers, tables and foreign text as Markdown."""

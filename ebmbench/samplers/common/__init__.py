@@ -1,0 +1,1 @@
+"""What several samplers share: chains, the Metropolis test, buffers, norms."""

@@ -1,0 +1,44 @@
+"""Sample buffer: chains that persist between training steps (Tieleman 2008; Du & Mordatch 2019).
+
+A step draws some chains, restarts a fraction of them (from noise, *rejuvenation*, without which the buffer can drift
+into a trivial solution, Xu 2022; or from data), moves them, and puts them back. The buffer is a tensor of the module:
+a checkpoint holds it whole.
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from ebmbench.core.streams import Draw
+from ebmbench.samplers.common.chain import Chain
+
+
+class Buffer(nn.Module):
+    """A fixed number of chains; one that was never filled or moved begins where it is told to restart."""
+
+    chains: Tensor
+    begun: Tensor
+
+    def __init__(self, count: int, shape: Sequence[int]) -> None:
+        super().__init__()
+        self.register_buffer("chains", torch.zeros(count, *shape))
+        self.register_buffer("begun", torch.zeros(count, dtype=torch.bool))
+
+    def fill(self, chains: Tensor) -> None:
+        """Start all chains, each at its row."""
+        self.chains.copy_(chains)
+        self.begun.fill_(True)
+
+    def advance(self, move: Callable[[Tensor], Chain], fresh: Tensor, rate: float, draw: Draw) -> Chain:
+        """Draw as many chains as there are rows in `fresh`, restart each at its row with probability `rate`, and move.
+
+        A buffer with fewer chains gives them all.
+        """
+        index = torch.randperm(len(self.chains), generator=draw("pick"))[: len(fresh)]
+        restart = (torch.rand(len(index), generator=draw("rejuvenate")) < rate).to(fresh.device)
+        restart = (restart | ~self.begun[index]).reshape(-1, *[1] * (fresh.dim() - 1))
+        chain = move(torch.where(restart, fresh[: len(index)], self.chains[index]))
+        self.chains[index] = chain.x
+        self.begun[index] = True
+        return chain

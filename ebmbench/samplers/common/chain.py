@@ -1,0 +1,90 @@
+"""The contract of a sampler: settings that can be read from `params.yaml`, and what a run gives back."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+from torch import Generator, Tensor
+
+from ebmbench.core.dataset import Facts
+from ebmbench.core.energy import Energy
+
+
+@dataclass(frozen=True)
+class Chain:
+    """End points `(B, *event)` without gradient, and diagnostics by name (scalar tensors, read only when logged)."""
+
+    x: Tensor
+    diagnostics: dict[str, Tensor] = field(default_factory=dict)
+
+    def named(self) -> dict[str, Tensor]:
+        """The diagnostics as columns of a training history."""
+        return {"chain_" + name: value for name, value in self.diagnostics.items()}
+
+
+class SamplerSettings(BaseModel):
+    """What every sampler needs. Lengths are in units of the data's scale, so that one value serves all data."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    kind: Any
+    steps: int = Field(10, ge=1)
+
+    @property
+    def temperature(self) -> float:
+        """T, where chains tend to exp(−E/T): 1 for every valid sampler."""
+        return 1.0
+
+    @property
+    def steering(self) -> float:
+        """How far a whole run's drift takes a chain for each unit of ‖∇E‖, over how far noise takes a coordinate."""
+        return math.inf
+
+    @property
+    def total_steps(self) -> int:
+        """Steps of a whole run."""
+        return self.steps
+
+    @property
+    def alike(self) -> bool:
+        """Whether all steps are alike: then a run may be cut anywhere, and its second half be taken for one chain."""
+        return True
+
+    def parts(self, most: int) -> list[Self]:
+        """The run cut into at most so many consecutive runs, shorter ones first."""
+        return [self.model_copy(update={"steps": steps}) for steps in moments(self.steps, most)]
+
+    def fitted(self, facts: Facts) -> Self:
+        """The same settings in the data's own units; a sampler without lengths has nothing to convert."""
+        return self
+
+    def misfit(self, facts: Facts | None, levels: bool, at_data: bool) -> str | None:
+        """Why these settings cannot be used, as `key: found …, allowed: …`, or None.
+
+        `levels`: the network has noise levels; `at_data`: chains start at data as they are, not from noise. Facts are
+        None as long as the data are not prepared. `run` refuses the same: this is to know before anything is trained.
+        """
+        return None
+
+    def run(self, energy: Energy, x: Tensor, generator: Generator) -> Chain:
+        """Move the chains from `x` with these settings, which are in the data's own units."""
+        raise NotImplementedError
+
+
+class SteppingSettings(SamplerSettings):
+    """What a sampler needs that moves by small steps from where it is."""
+
+    step_size: float = Field(0.0025, gt=0, description="η in units of the data's variance")
+
+    def fitted(self, facts: Facts) -> Self:
+        """The same settings in the data's own units."""
+        return self.model_copy(update={"step_size": self.step_size * facts.unit**2})
+
+
+def moments(total: int, most: int) -> Iterator[int]:
+    """Lengths of the parts of `total` steps, `most` at the most: they end at 1, 2, 5, 10, 20, 50, … and the total."""
+    ends = [digit * 10**power for power in range(9) for digit in (1, 2, 5) if digit * 10**power < total]
+    ends = [*ends, total][-most:]
+    return (end - start for start, end in zip([0, *ends], ends, strict=False))

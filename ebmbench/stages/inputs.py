@@ -1,0 +1,167 @@
+"""What `dvc.yaml` declares a stage to read: its values and hashes, whether they stay, and whether it is all.
+
+DVC hashes parameters and dependencies *after* a stage's command has run. Edit `params.yaml` during training and the
+lock would say that the new values made the old result. So a stage takes hold of what it declared at its start, compares
+at its end, and fails if anything is not what it has used. Code that it loads without declaring it is refused: DVC would
+never notice an edit of it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from ebmbench.config.params import FILE, Params, load_params
+from ebmbench.config.schema import read_yaml
+from ebmbench.config.yaml import plain
+from ebmbench.errors import UserError
+from ebmbench.workspace.code_hash import imported_files, loaded_code, shown, texts
+from ebmbench.workspace.reads import changed_reads
+from ebmbench.workspace.record import hash_of
+
+PIPELINE = "dvc.yaml"
+HELPERS = "ebmbench/methods/common/"
+_NAME = re.compile(r"\$\{([a-z_]+(?:\.[a-z_]+)*)\}")
+_MISSING = object()
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The values of declared parameters by key, and the hashes of declared files and folders by path."""
+
+    params: dict[str, Any]
+    inputs: dict[str, str | None]
+
+
+def declared(root: Path, stage: str) -> Declared:
+    """What the stage declares, as it is now; nothing outside a DVC project."""
+    if not (root / PIPELINE).is_file():
+        return Declared({}, {})
+    params = read_yaml(root / FILE)
+    keys, paths = _names(root, stage, params)
+    paths += _weights(root, stage)
+    return Declared({key: _lookup(params, key) for key in keys}, {path: hash_of(root / path) for path in paths})
+
+
+def _weights(root: Path, stage: str) -> list[str]:
+    """The file of Inception's weights, if the stage judges by them: `dvc.yaml` cannot name what may be null."""
+    kind, _, item = stage.partition("@")
+    if kind not in ("evaluate", "baselines"):
+        return []
+    found = load_params(root).on(item.partition("-")[0]).metrics.inception_weights
+    return [found] if found else []
+
+
+def require_declared(root: Path, stage: str) -> None:
+    """Refuse a method that imports a file which `dvc.yaml` does not list for the stage, before any work is done."""
+    kind, _, item = stage.partition("@")
+    method = item.partition("-")[2]
+    if method and (root / PIPELINE).is_file():
+        files = imported_files([f"ebmbench.stages.{kind}", f"ebmbench.methods.{method}"])
+        _refuse_undeclared(root, stage, files)
+
+
+def require_unchanged(root: Path, stage: str, before: Declared) -> None:
+    """Fail if anything declared is not what the stage has used, or if it has loaded code that is not declared."""
+    if not before.inputs and not before.params:
+        return
+    _refuse_undeclared(root, stage, loaded_code())
+    now = plain((root / FILE).read_text(encoding="utf-8"))
+    changed = [f"{FILE}: {key}" for key, value in before.params.items() if _lookup(now, key) != value]
+    changed += [path for path, found in before.inputs.items() if hash_of(root / path) != found]
+    changed += [*(shown(file) for file in _edited(root, before.inputs)), *changed_reads()]
+    if changed:
+        names = ", ".join(sorted(set(changed)))
+        raise UserError(f"{stage}: {names} changed while the stage ran; its outputs are not taken, run it again")
+
+
+def require_keys(root: Path) -> None:
+    """Refuse a `params.yaml` without a key that `dvc.yaml` names: DVC knows no defaults, and fails after the work."""
+    if not (root / PIPELINE).is_file():
+        return
+    params = read_yaml(root / FILE)
+    for key in _needed(read_yaml(root / PIPELINE)["stages"], params):
+        if _lookup(params, key, _MISSING) is _MISSING:
+            raise UserError(f"{FILE}: {key}: found nothing, but DVC knows no defaults; write it down ({_usual(key)})")
+
+
+def _refuse_undeclared(root: Path, stage: str, files: Iterable[Path]) -> None:
+    params = read_yaml(root / FILE)
+    _, paths = _names(root, stage, params)
+    entry = params["datasets"].get(stage.partition("@")[2].partition("-")[0], {})
+    # A dataset's source is declared by `prepare`; others take it only as `prepare` read it (`open_truth`).
+    places = [(root / path).resolve() for path in [*paths, *filter(None, [entry.get("source")])]]
+    # In a checkout that is not the project itself (an installed package) DVC declares nothing of it.
+    own = [file for file in files if file.is_relative_to(root.resolve())]
+    for file in own:
+        if not any(file.is_relative_to(place) for place in places):
+            raise UserError(
+                f"{stage}: {shown(file)} is imported, but {PIPELINE} does not list it for this stage, so DVC would "
+                f"never notice an edit of it; what methods share belongs into {HELPERS}"
+            )
+
+
+def _edited(root: Path, inputs: Iterable[str]) -> Iterator[Path]:
+    """Declared files that this process has read and that are something else on the disk by now."""
+    places = [(root / path).resolve() for path in inputs]
+    for file, text in texts().items():
+        inside = any(file.is_relative_to(place) for place in places)
+        if inside and not (file.is_file() and file.read_bytes() == text):
+            yield file
+
+
+def _names(root: Path, stage: str, params: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """The keys and paths that a stage declares."""
+    stages = read_yaml(root / PIPELINE)["stages"]
+    kind, _, rest = stage.partition("@")
+    body = stages[kind]
+    names = {"benchmark.suite": params["benchmark"]["suite"]}
+    if "foreach" in body:
+        names |= {"key": rest} | {f"item.{key}": str(value) for key, value in params["datasets"][rest].items()}
+        body = body["do"]
+    elif "matrix" in body:
+        # A name has no dash: with one key in the matrix all of the rest is its value.
+        names |= {f"item.{key}": part for key, part in zip(body["matrix"], rest.split("-"), strict=True)}
+    filled = ([_fill(text, names) for text in body.get(kind, [])] for kind in ("params", "deps"))
+    keys, paths = filled
+    return keys, paths
+
+
+def _fill(text: str, names: dict[str, str]) -> str:
+    return _NAME.sub(lambda match: names.get(match[1], match[0]), text)
+
+
+def _needed(stages: dict[str, Any], params: dict[str, Any]) -> Iterator[str]:
+    """Every key of `params.yaml` that DVC looks up for the stages that there are."""
+    sections = set(Params.model_fields)
+    for body in stages.values():
+        yield from (name for name in _NAME.findall(repr(body)) if name.partition(".")[0] in sections)
+        lists = [*(body.get("matrix") or {}).values(), *filter(None, [body.get("foreach")])]
+        if all(_lookup(params, name[2:-1]) for name in lists):  # an empty one makes no stages
+            yield from (key for key in body.get("do", body).get("params", []) if "$" not in key)
+
+
+def _usual(key: str) -> str:
+    """The default of a key, as it can be written down."""
+    value: Any = Params
+    for part in key.split("."):
+        model = type(value) if isinstance(value, BaseModel) else value
+        field = getattr(model, "model_fields", {}).get(part)
+        if field is None:
+            return "it has no default"
+        value = field.annotation if field.is_required() else field.default
+    if isinstance(value, type):
+        return "it has no default"
+    text = repr(value.model_dump() if isinstance(value, BaseModel) else value)
+    return f"the default is {text}" if len(text) < 200 else "`ebmbench suite use` writes the defaults"
+
+
+def _lookup(value: Any, key: str, missing: Any = None) -> Any:
+    for part in key.split("."):
+        if not isinstance(value, dict) or part not in value:
+            return missing
+        value = value[part]
+    return value

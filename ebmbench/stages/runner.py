@@ -1,0 +1,136 @@
+"""The shell around every stage: one thread, one owner of a cell, no orphan, no stale input, no hidden failure.
+
+- One torch thread: several processes of one thread beat one process of several.
+- The cell's lock (in `work/`, released by the system when the process ends) keeps two trainings out of one folder.
+- Below DVC the stage asks to die with its parent: `kill -9` of `dvc` would otherwise leave it running.
+- Inputs are compared at start and end (`declared.py`), and what they were is written down (`workspace/record.py`).
+- A crash leaves its reason in `work/failures/` for the report, and a non-zero exit code for DVC. What was said of an
+  earlier try is forgotten when a stage starts.
+- Every end is one line. What nobody expected, such as an error in a method's own code, has its traceback for the
+  author in `work/failures/<stage>.log`, which the line names; `EBMBENCH_DEBUG=1` prints it too.
+"""
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ebmbench.config.params import FILE, load_params
+from ebmbench.config.schema import known
+from ebmbench.errors import DEBUG, UserError, forgiving, in_words
+from ebmbench.stages.inputs import declared, require_declared, require_keys, require_unchanged
+from ebmbench.workspace import failures
+from ebmbench.workspace.files import write_text
+from ebmbench.workspace.reads import forget_reads
+from ebmbench.workspace.record import record_path, write_record
+
+REPORT = "report"
+RESTORE_ONLY = "EBMBENCH_RESTORE_ONLY"  # set where results of other machines are received
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+
+
+def run_stage(stage: str, work: Callable[[Path], None]) -> int:
+    """Run `work(root)` as the stage of that name in the current folder; the exit code."""
+    root = Path.cwd()
+    forgiving()
+    try:
+        if RESTORE_ONLY in os.environ:
+            raise UserError(f"{stage}: the remote has no outputs for these inputs, and nothing is to be made here")
+        check_names(root, stage)
+        _die_with_parent()
+        _one_thread()
+        forget_reads()
+        with _owning(root, stage), _failures(root, stage):
+            require_declared(root, stage)
+            before = declared(root, stage)
+            work(root)
+            require_unchanged(root, stage, before)
+            if stage != REPORT:
+                suite = load_params(root).benchmark.suite
+                write_record(root / record_path(stage, suite), stage, before.params, before.inputs)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"{stage}: stopped; the next run goes on from here", file=sys.stderr)
+        return 130
+    except Exception as error:
+        print(f"error: {stage}: {in_words(error)}{_traceback(root, stage, error)}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def check_names(root: Path, stage: str) -> None:
+    """Refuse bad parameters and unknown cells before anything is locked, read or written."""
+    params = load_params(root)
+    require_keys(root)
+    kind, _, cell = stage.partition("@")
+    if kind == "claim":
+        return known(cell, params.benchmark.claims, FILE, "benchmark.claims")
+    dataset, _, method = cell.partition("-")
+    if dataset:
+        known(dataset, params.datasets, FILE, "datasets")
+    if method:
+        known(method, params.methods, FILE, "methods")
+
+
+def _traceback(root: Path, stage: str, error: Exception) -> str:
+    """Keep the traceback for whoever wrote the code, and say where; a full disk or a lack of memory needs none."""
+    if os.environ.get(DEBUG, "0") not in ("", "0"):
+        traceback.print_exception(error)
+    if isinstance(error, OSError | MemoryError):
+        return ""
+    path = failures.failure_path(root, stage, ".log")
+    with contextlib.suppress(OSError):
+        text = "".join(traceback.format_exception(error))
+        write_text(path, text.encode("utf-8", "backslashreplace").decode("utf-8"))
+        return f" (traceback: {path.relative_to(root).as_posix()})"
+    return ""
+
+
+def _one_thread() -> None:
+    # Sums over another number of threads round differently: one is also what makes results the same everywhere.
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+
+
+def _die_with_parent() -> None:
+    # Only below DVC: a stage started by hand may well be meant to outlive its terminal.
+    if sys.platform == "linux" and "DVC_STAGE" in os.environ:
+        parent = os.getppid()
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it died in between
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+@contextmanager
+def _owning(root: Path, stage: str) -> Iterator[None]:
+    path = root / "work" / "locks" / f"{_safe(stage)}.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise UserError(f"{stage}: another process is running this stage here; wait for it or stop it") from error
+        yield
+
+
+@contextmanager
+def _failures(root: Path, stage: str) -> Iterator[None]:
+    failures.begin(root, stage)
+    try:
+        yield
+    except Exception as error:
+        failures.note(root, stage, f"{type(error).__name__}: {error}")
+        raise
+    failures.clear(root, stage)
+
+
+def _safe(stage: str) -> str:
+    return stage.replace("@", "_").replace("/", "_")

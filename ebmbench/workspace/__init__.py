@@ -1,0 +1,1 @@
+"""Everything about files of the project: paths, whole-or-nothing writes, locks, hashes, records, Git, progress."""

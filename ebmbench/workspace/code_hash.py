@@ -1,0 +1,238 @@
+"""Which code a result depends on, and a hash of it: of the very text that was run.
+
+The files are found by following `import` statements, from the modules that a run starts with, through the package and
+through whatever else of the project they import. The hash is of their syntax trees without docstrings: a new comment
+changes no result, so it changes no digest. Versions of the libraries that make numbers are part of it.
+
+A file may be edited while a stage runs. So a stage calls `freeze()` before it imports anything else: from then on every
+file of the project is read once in the process, whoever asks first, and is imported, hashed and compared as that text.
+
+This module is loaded before that, so it imports nothing of the package.
+"""
+
+import ast
+import contextlib
+import hashlib
+import importlib.util
+import platform
+import sys
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+PACKAGE = Path(__file__).resolve().parents[1]
+LIBRARIES = ("torch", "numpy", "scipy", "torchvision", "torch-fidelity", "scikit-learn")  # those that make numbers
+_TEXTS: dict[Path, bytes] = {}  # as they were read first
+_EARLIER: set[Path] = set()  # of modules that were imported before `freeze`
+_FROZEN: list[Path] = []  # the project's root, once files are to be read only once
+
+
+def freeze(root: Path) -> None:
+    """From now on every file of the project has one text in this process, for `import` too."""
+    if not _FROZEN:
+        _FROZEN.append(root.resolve())
+        for file in _imported():
+            text_of(file)
+        _EARLIER.update(_TEXTS)
+        sys.meta_path.insert(0, _Finder)
+
+
+def text_of(file: Path) -> bytes:
+    """The bytes of a file; in a frozen process, those that it had when it was first asked for."""
+    if not _FROZEN:
+        return file.read_bytes()
+    file = file.resolve()
+    if file not in _TEXTS:
+        _TEXTS[file] = file.read_bytes()
+    return _TEXTS[file]
+
+
+def texts() -> dict[Path, bytes]:
+    """All files that this frozen process has read, with what it read."""
+    return dict(_TEXTS)
+
+
+def loaded_code() -> list[Path]:
+    """The project's modules that were imported since `freeze`."""
+    return sorted(_imported() & _TEXTS.keys() - _EARLIER)
+
+
+def _imported() -> set[Path]:
+    """The project's files that modules come from; some modules are made, and name a file that is not there."""
+    names = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    files = {Path(name).resolve() for name in names if isinstance(name, str) and name.endswith(".py")}
+    return {file for file in files if in_project(file) and file.is_file()}
+
+
+def in_project(file: Path) -> bool:
+    """Whether a file is the project's own: of the package or below the root, and nothing that was installed."""
+    file = file.resolve()
+    return any(file.is_relative_to(place) for place in (PACKAGE.parent, *_FROZEN)) and not installed(file)
+
+
+def installed(file: Path) -> bool:
+    """Whether a file belongs to Python or to what was installed into it, be it in a folder of the project."""
+    places = {Path(place).resolve() for place in (sys.prefix, sys.base_prefix)}
+    outside = {place for place in places if not PACKAGE.is_relative_to(place)}
+    return "site-packages" in file.parts or any(file.is_relative_to(place) for place in outside)
+
+
+class Loader(SourceFileLoader):
+    """Imports a module from the text that everybody else in this process sees.
+
+    Python takes compiled code as current if the file's time and length are the same; here its text must be.
+    """
+
+    def path_stats(self, path: str) -> dict[str, int]:
+        """What compiled code is found by: a hash of the text where Python has the file's time."""
+        text = text_of(Path(path))
+        return {"mtime": int.from_bytes(hashlib.sha256(text).digest()[:4], "little"), "size": len(text)}
+
+    def get_data(self, path: str) -> bytes:
+        """A module's text, or compiled code."""
+        return super().get_data(_beside(path)) if path.endswith(".pyc") else text_of(Path(path))
+
+    def set_data(self, path: str, data: Any, *, _mode: int = 0o666) -> None:
+        """Keep compiled code, beside Python's own."""
+        super().set_data(_beside(path), data, _mode=_mode)
+
+
+def _beside(path: str) -> str:
+    return f"{path.removesuffix('.pyc')}.text.pyc"
+
+
+class _Finder:
+    """Finds modules as Python does, and gives the project's own to `Loader`."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and type(spec.loader) is SourceFileLoader and in_project(Path(spec.loader.path)):
+            spec.loader = Loader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+def load_file(name: str, file: Path) -> ModuleType:
+    """Import a Python file that is in no package, with the folder it lies in to import from."""
+    spec = importlib.util.spec_from_file_location(name, file, loader=Loader(name, str(file)))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # as an import would: dataclasses look their module up there
+    if str(file.parent) not in sys.path and not file.is_relative_to(PACKAGE):
+        sys.path.append(str(file.parent))
+    spec.loader.exec_module(module)
+    return module
+
+
+def imported_files(modules: Iterable[str], importer: Path | None = None) -> list[Path]:
+    """Every file of the project that importing `modules` (into `importer`) executes, in alphabetical order."""
+    seen: set[Path] = set()
+    waiting = [file for module in modules for file in _files_of(module, importer)]
+    while waiting:
+        file = waiting.pop()
+        if file not in seen:
+            seen.add(file)
+            waiting += [found for name in imports_of(file) for found in _files_of(name, file)]
+    return sorted(seen)
+
+
+def code_hash(modules: Iterable[str]) -> str:
+    """SHA-256 of the code that importing `modules` executes, and of the libraries' versions."""
+    return _code_hash(tuple(modules))
+
+
+@cache  # a thousand runs of a cell ask for the same few
+def _code_hash(modules: tuple[str, ...]) -> str:
+    whole = hashlib.sha256(repr(versions()).encode())
+    for file in imported_files(modules):
+        whole.update(f"{shown(file)}\n{tree_hash(file)}\n".encode())
+    return whole.hexdigest()
+
+
+def shown(file: Path) -> str:
+    """A file's path from the project's root, the same wherever the project lies."""
+    file = file.resolve()
+    for root in (*_FROZEN, PACKAGE.parent):
+        if file.is_relative_to(root):
+            return file.relative_to(root).as_posix()
+    return file.name
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Python and the libraries whose versions change numbers; those that are not installed are left out."""
+    from importlib import metadata  # slow, and help needs it not
+
+    found = {"Python": platform.python_version()}
+    for name in LIBRARIES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
+
+
+def _files_of(module: str, importer: Path | None) -> list[Path]:
+    """`ebmbench.workspace.code_hash` -> the file and the `__init__` files above it; nothing for a name that is no module here.
+
+    Any other name is looked for beside whoever imports it and in the project's root, as Python does.
+    """
+    parts = module.split(".")
+    if parts[0] == PACKAGE.name:
+        places, parts = [PACKAGE.parent], [PACKAGE.name, *parts[1:]]
+    elif importer is None or parts[0] in sys.stdlib_module_names:
+        return []
+    else:
+        places = [importer.parent, *(_FROZEN or [PACKAGE.parent])]
+    for place in places:
+        steps = [place.joinpath(*parts[:i]) for i in range(1, len(parts) + 1)]
+        files = [step / "__init__.py" for step in steps] + [steps[-1].with_suffix(".py")]
+        if found := [file for file in files if file.is_file()]:
+            return found
+    return []
+
+
+@cache
+def imports_of(file: Path) -> tuple[str, ...]:
+    """The names that a file's `import` statements have."""
+    found: list[str] = []
+    for node in ast.walk(parsed(file)):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            if node.level:  # from . import x
+                folders = file.resolve().relative_to(PACKAGE.parent).parts if file.is_relative_to(PACKAGE) else ()
+                above = folders[: len(folders) - node.level]
+                module = ".".join([*above, *filter(None, [module])])
+            found += [name for name in [module, *(f"{module}.{alias.name}".strip(".") for alias in node.names)] if name]
+    return tuple(found)
+
+
+def parsed(file: Path) -> ast.Module:
+    """The syntax tree of a file; one that is no Python is a ValueError that names it."""
+    try:
+        return ast.parse(text_of(file), filename=str(file))
+    except (SyntaxError, ValueError) as error:
+        raise ValueError(f"{shown(file)}: not Python: {' '.join(str(error).split())}") from error
+
+
+@cache
+def tree_hash(file: Path, without: tuple[str, ...] = ()) -> str:
+    """SHA-256 of a file's code, without docstrings and, if asked for, without some names of its top level."""
+    tree: Any = parsed(file)
+    tree.body = [node for node in tree.body if not _defines(node, without)]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+
+
+def _defines(node: ast.stmt, names: tuple[str, ...]) -> bool:
+    """Whether a function or constant has one of these names."""
+    if isinstance(node, ast.FunctionDef):
+        return node.name in names
+    target = node.targets[0] if isinstance(node, ast.Assign) else None
+    return isinstance(target, ast.Name) and target.id in names

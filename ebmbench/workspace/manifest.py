@@ -1,0 +1,97 @@
+"""What a folder holds, written down by who filled it: each file by name, with the SHA-256 of its content.
+
+Every folder that is an output of a stage has such a list, `manifest.json`. DVC empties an output before its stage runs,
+whoever put files there; the list tells which files are ours. All others belong to the user, and nothing here removes
+them: a run is refused until they are moved.
+"""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ebmbench.config.sections import KINDS
+from ebmbench.errors import UserError
+from ebmbench.workspace.files import replace_folder, sha256_of, write_json
+
+MANIFEST = "manifest.json"
+# The names that stages write, for folders without a list: those of older versions, and what a kill left.
+_RUN = r"(?:\w+=[^/]+/)*seed=\d+/"
+PREPARED = re.compile(r"(train|test)(_labels)?\.npy|(facts|source)\.json")
+FEATURES = re.compile(r"classifier\.safetensors|(status|cost)\.json")
+TRAINED = re.compile(rf"{_RUN}((model|snapshot-\d+)\.safetensors|status\.json)")
+SAMPLED = re.compile(rf"{_RUN}(({'|'.join(KINDS)}|snapshot-\d+)\.npy|diagnostics\.json|(trace|films)\.npz)")
+# Files that a kill left half-written, by us (`workspace/files.py`) or by DVC, and what file managers leave everywhere.
+LEFTOVER = re.compile(r"\..+\.part|\.(train|sample|done)\.old|.*\.[\w-]{22}\.tmp|\.DS_Store|Thumbs\.db|desktop\.ini")
+
+
+def files_in(folder: Path) -> Iterator[str]:
+    """The paths of all files below a folder; a link counts for itself."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() or not path.is_dir():
+            yield path.relative_to(folder).as_posix()
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    """The SHA-256 of every file below a folder, by its path."""
+    return {name: sha256_of(folder / name) for name in files_in(folder)}
+
+
+def read_hashes(path: Path) -> dict[str, str] | None:
+    """Such a list, or None if there is none that can be read."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    whole = isinstance(found, dict) and all(isinstance(value, str) for value in found.values())
+    return found if whole else None
+
+
+def is_leftover(name: str) -> bool:
+    """Whether a path is, or lies in, what a killed process was writing."""
+    return any(LEFTOVER.fullmatch(part) for part in name.split("/"))
+
+
+def strangers(folder: Path, names: re.Pattern[str]) -> list[str]:
+    """The files in an output folder that no stage wrote: not in its list, or, without one, not called like `names`."""
+    listed = read_hashes(folder / MANIFEST)
+
+    def ours(name: str) -> bool:
+        known = name in listed if listed is not None else names.fullmatch(name) is not None
+        return known or name == MANIFEST or is_leftover(name)
+
+    return [name for name in files_in(folder) if not ours(name)]
+
+
+def no_strangers(folder: Path, names: re.Pattern[str]) -> None:
+    """Refuse to go on where a file of the user's would be lost."""
+    if found := strangers(folder, names):
+        path, cwd = (folder / found[0]).absolute(), Path.cwd()
+        shown = path.relative_to(cwd).as_posix() if path.is_relative_to(cwd) else path
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        raise UserError(f"{shown}{more}: not written by ebmbench, and lost when its stage runs; move it elsewhere")
+
+
+@contextmanager
+def materialising(target: Path, names: re.Pattern[str]) -> Iterator[Path]:
+    """A folder to fill, which gets its list and takes the place of `target` when the block succeeds."""
+    no_strangers(target, names)
+    part = target.with_name(f".{target.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    try:
+        yield part
+        write_json(part / MANIFEST, hashes(part))
+        replace_folder(part, target)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def remove_empty(folder: Path) -> None:
+    """Remove a folder and those below it, as far as no file is in them."""
+    below = sorted((path for path in folder.rglob("*") if path.is_dir() and not path.is_symlink()), reverse=True)
+    for path in [*below, folder]:
+        with suppress(OSError):
+            path.rmdir()

@@ -1,0 +1,112 @@
+"""`work/`: where results are made and found again by the digest of all that produces them.
+
+`work/<digest>/` holds what a job needs to go on (its checkpoint) and, once it is finished, its result in
+`work/<digest>/done/`, put there by one rename. Resume and reuse are thus one mechanism: whoever asks for a
+digest gets the finished result, or goes on with the half-finished one. `work/<digest>/files.json` holds the SHA-256 of
+each file of the result: one that a failing disk has cut short, or somebody has changed, is made anew. A digest is made
+by one process at a time; others that ask for it wait. The folder is ignored by Git and DVC and safe to delete.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ebmbench.errors import UserError
+from ebmbench.workspace.files import copy_folder, replace_folder, sweep_parts, write_json
+from ebmbench.workspace.manifest import files_in, hashes, is_leftover, read_hashes
+
+FILES = "files.json"
+SIZES = "sizes.json"  # in its place until version 0.7
+LOCK = "lock"
+DIGEST = re.compile(r"[0-9a-f]{16}")
+CHECKPOINT = re.compile(r"(checkpoint|previous|healthy-\d+|snapshot-\d+)\.safetensors")  # of a job that is at work
+PART = re.compile(r"part-\d+")  # a result that is being made, with the number of its process
+
+
+def digest(value: Any) -> str:
+    """A short name for a JSON-like value: the first 16 hex digits of its SHA-256."""
+    text = json.dumps(value, sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class Store:
+    """Finished and half-finished results below one folder."""
+
+    def __init__(self, folder: Path, fresh: bool = False) -> None:
+        self.folder = folder
+        self.fresh = fresh
+
+    def obtain(self, key: str, make: Callable[[Path, Path], None]) -> Path:
+        """The folder of the finished result `key`; `make(workshop, result)` fills `result` if there is none yet."""
+        workshop, done = self.folder / key, self.done(key)
+        with _owning(workshop):
+            if self.fresh:
+                _sweep(workshop)
+            if self.fresh or not _whole(done):
+                _discard(done)
+                sweep_parts(workshop)
+                part = workshop / f"part-{os.getpid()}"
+                shutil.rmtree(part, ignore_errors=True)
+                part.mkdir(parents=True)
+                make(workshop, part)
+                write_json(workshop / FILES, hashes(part))
+                replace_folder(part, done)
+                _sweep(workshop)
+        return done
+
+    def done(self, key: str) -> Path:
+        """Where the finished result of a digest is, if it is."""
+        return self.folder / key / "done"
+
+    def has(self, key: str) -> bool:
+        """Whether there is a finished result, be it whole or not."""
+        return self.done(key).is_dir() and (self.folder / key / FILES).is_file()
+
+    def adopt(self, key: str, finished: Path) -> None:
+        """Take over a finished result from elsewhere (a pulled clone has `runs/` but no `work/`)."""
+        if not self.has(key):
+            write_json(self.folder / key / FILES, hashes(finished))
+            copy_folder(finished, self.done(key))
+
+
+@contextmanager
+def _owning(workshop: Path) -> Iterator[None]:
+    """Who asks for a digest that another process is making waits for it."""
+    workshop.mkdir(parents=True, exist_ok=True)
+    with (workshop / LOCK).open("w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _sweep(workshop: Path) -> None:
+    """A finished job needs neither its checkpoints nor the leftovers of killed attempts."""
+    for rest in workshop.iterdir():
+        if CHECKPOINT.fullmatch(rest.name) or PART.fullmatch(rest.name) or is_leftover(rest.name) or rest.name == SIZES:
+            shutil.rmtree(rest) if rest.is_dir() else rest.unlink()
+
+
+def _discard(done: Path) -> None:
+    """Make room for a result, but not at the cost of what somebody else put there."""
+    listed = read_hashes(done.with_name(FILES))
+    if listed is None:
+        return shutil.rmtree(done, ignore_errors=True)
+    strangers = [name for name in files_in(done) if name not in listed]
+    if strangers:
+        raise UserError(f"{done / strangers[0]}: not written by ebmbench, and in a result's way; move it elsewhere")
+    shutil.rmtree(done, ignore_errors=True)
+
+
+def _whole(done: Path) -> bool:
+    """Whether a result is there, and every file in it is what it was."""
+    listed = read_hashes(done.with_name(FILES))
+    try:
+        return done.is_dir() and listed is not None and listed == hashes(done)
+    except OSError:  # a link that leads nowhere, say
+        return False

@@ -1,0 +1,1 @@
+"""The only code that knows Prefect: flows, schedules, artifacts, server, cancellation."""

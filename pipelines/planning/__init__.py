@@ -1,0 +1,1 @@
+"""What is to do: stale stages, which part of the suite, why, and with how much of the machine."""

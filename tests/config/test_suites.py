@@ -1,0 +1,125 @@
+"""A suite of a toy and images in one clone: DVC's experiments, and from one suite to another and back."""
+
+import copy
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import ebmbench
+from ebmbench.config import suites
+from ebmbench.errors import UserError
+from tests.config.test_params import project
+from tests.workflow.conftest import Clone, make_clone
+from tests.workflow.small_images import PAIR, write_suite
+
+NAMES = {f"GIT_{who}_{what}": f"{who}@test.invalid" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+EXPERIMENT = ("dvc", "exp", "run", "-S", "benchmark.datasets=[digits]")
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Clone:
+    """A clone that has run nothing, with two suites on the same data, committed, as an experiment wants it."""
+    clone = make_clone(tmp_path_factory.mktemp("suites"), server="")
+    write_suite(clone.root, "pair", PAIR)
+    other = copy.deepcopy(PAIR)
+    other["benchmark"]["datasets"] = ["digits"]
+    other["datasets"]["digits"]["overrides"]["training"]["budget"] = 3000
+    write_suite(clone.root, "other", other)
+    clone.run("ebmbench", "suite", "use", "pair")
+    for command in (["add", "-A"], ["commit", "-qm", "suites"]):
+        subprocess.run(["git", *command], cwd=clone.root, env=clone.environment() | NAMES, check=True)
+    return clone
+
+
+def cells_of(clone: Clone, suite: str) -> set[tuple[str, str]]:
+    """Which cells the report has, all of them good."""
+    frame = ebmbench.load_results(clone.root / "reports" / suite / "latest")
+    assert set(frame["status"]) == {"ok"}
+    return set(zip(frame["dataset"], frame["method"], strict=True))
+
+
+DIGITS = {("digits", name) for name in ("oracle", "noisy", "dsm")}
+MOONS = {("two_moons", name) for name in ("oracle", "gaussian", "dsm")}
+
+
+@pytest.mark.slow
+def test_an_experiment_on_one_dataset_reports_its_cells_alone(pair: Clone) -> None:
+    assert "Ran experiment" in pair.run(*EXPERIMENT, **NAMES)
+    assert cells_of(pair, "pair") == DIGITS
+    assert not (pair.root / "runs/pair/two_moons").exists()
+    frame = ebmbench.load_results(pair.root / "reports/pair/latest")
+    assert frame.loc[frame["metric"] == "fid", "value"].notna().all()
+
+
+@pytest.mark.slow
+def test_an_experiment_leaves_out_cells_that_the_suite_has_run(pair: Clone, server: str) -> None:
+    pair.run("ebmbench", "suite", "use", "pair", "--force")
+    pair.run("ebmbench", "run", PREFECT_API_URL=server)
+    assert cells_of(pair, "pair") == DIGITS | MOONS
+    trained = pair.trained()
+    assert "Ran experiment" in pair.run(*EXPERIMENT, **NAMES)
+    assert cells_of(pair, "pair") == DIGITS
+    assert "two_moons" not in (pair.root / "reports/pair/latest/report.md").read_text(encoding="utf-8")
+    assert pair.trained() == trained
+
+
+@pytest.mark.slow
+def test_results_survive_another_suite(pair: Clone, server: str) -> None:
+    pair.run("ebmbench", "suite", "use", "pair", "--force")
+    pair.run("ebmbench", "run", PREFECT_API_URL=server)
+    before, trained = pair.metrics(), pair.trained()
+    pair.run("ebmbench", "run", "--suite", "other", PREFECT_API_URL=server)
+    assert pair.outcomes()["train@digits-dsm"] == "ran"
+    assert len(pair.trained() - trained) == 1
+    trained = pair.trained()
+    pair.run("ebmbench", "run", "--suite", "pair", PREFECT_API_URL=server)
+    assert {kind for name, kind in pair.outcomes().items() if name != "report"} <= {"restored", "skipped"}
+    assert pair.trained() == trained
+    assert {path: text for path, text in pair.metrics().items() if path in before} == before
+    assert cells_of(pair, "pair") == DIGITS | MOONS
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        ("training:\n", "# why so few? ask Ada\ntraining:\n", "# why so few? ask Ada"),
+        ("sigma: 0.07", "sigma: 0.07 # from the pilot", "# from the pilot"),
+        ("restarts: 2", "restarts: 2\n  # restarts: 5", "# restarts: 5"),
+        ("seeds: [0, 1, 2]", "seeds: [0, # the first\n    1, 2]", "# the first"),
+        ("datasets:\n  ", f"# {'long ' * 40}\ndatasets:\n  ", "# long long"),
+    ],
+)
+def test_a_users_comment_is_not_dropped_without_being_asked_to(tmp_path: Path, old: str, new: str, shown: str) -> None:
+    root = project(tmp_path, old, new)
+    before = (root / "params.yaml").read_bytes()
+    with pytest.raises(UserError, match=r"^params\.yaml: found edits that no suite has \(the comment '") as caught:
+        suites.use(root, "smoke")
+    assert shown in str(caught.value)
+    assert len(str(caught.value)) < 250
+    assert (root / "params.yaml").read_bytes() == before
+    suites.use(root, "smoke", force=True)
+    assert suites.local_edits(root) == []
+
+
+@pytest.mark.parametrize("suite", list(suites.available(Path(__file__).parents[2])))
+def test_the_comments_that_a_suite_brings_are_nobodys_edits(tmp_path: Path, suite: str) -> None:
+    root = project(tmp_path)
+    suites.use(root, suite)
+    assert suites.comments((root / "params.yaml").read_text(encoding="utf-8"))
+    assert suites.local_edits(root) == []
+
+
+def test_what_looks_like_a_comment_inside_a_text_is_none() -> None:
+    text = """a: 'x # y' # one\nb: |\n  # text\n# two\nc: [1, # three\n 2]\n"""
+    assert suites.comments(text) == ["# one", "# two", "# three"]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"), [(b"\xff", "suites/mine.yaml: not readable"), (b"", "did you mean 'quick'")]
+)
+def test_a_suite_that_cannot_be_read_is_named(tmp_path: Path, body: bytes, words: str) -> None:
+    root = project(tmp_path)
+    (root / "suites/mine.yaml").write_bytes(body)
+    with pytest.raises(UserError, match=words):
+        suites.use(root, "quik")
