@@ -89,8 +89,8 @@ _DATA = "EBMBENCH_DATA"
 _READY = """\
 import sys
 from pathlib import Path
-from ebmbench.core.errors import UserError
-from ebmbench.core.params import load_params
+from ebmbench.errors import UserError
+from ebmbench.config.params import load_params
 from ebmbench.stages import workspace
 try:
     workspace.ready(Path(), load_params(Path()))

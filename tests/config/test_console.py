@@ -11,7 +11,7 @@ import pytest
 PROJECT = Path(__file__).parents[2]
 PROGRAM = """
 import subprocess, sys
-from ebmbench.core.console import forgiving
+from ebmbench.errors import forgiving
 forgiving()
 print("first", flush=True)
 sys.stdin.readline()

@@ -175,7 +175,7 @@ def test_a_download_that_breaks_off_leaves_nothing(tmp_path: Path, server: Serve
 KILLED = """
 import sys
 from pathlib import Path
-from ebmbench.core.vision import torchvision
+from ebmbench.core.torch_compat import torchvision
 from ebmbench.data import mnist
 from ebmbench.data.images.files import Files
 torchvision().datasets.MNIST.mirrors = [sys.argv[1]]

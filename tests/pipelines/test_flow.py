@@ -151,7 +151,7 @@ def test_kill_9_leaves_nothing_running_not_even_prefects_server(
 
 VALUE = """
 import json, sys
-from pipelines.flow import benchmark
+from pipelines.flows.benchmark import benchmark
 state = benchmark(sys.argv[1], 2, return_state=True)
 given = state.result(raise_on_failure=False)
 print(json.dumps([state.type, state.message, getattr(given, "record", given)]))

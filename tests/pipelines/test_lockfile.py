@@ -18,7 +18,7 @@ from pipelines.planning.plan import read_plan
 STAGE = """\
 import json, pathlib, sys
 sys.path.insert(0, {root!r})
-from ebmbench.core.record import write_record, hash_of
+from ebmbench.workspace.record import write_record, hash_of
 x = pathlib.Path("x.txt")
 pathlib.Path("out.txt").write_text(x.read_text())
 write_record(pathlib.Path("record.json"), "copy", {{"n": 1}}, {{"x.txt": hash_of(x)}})

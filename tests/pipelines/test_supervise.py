@@ -30,7 +30,7 @@ FLOW = """
 import sys
 from pathlib import Path
 from threading import Event
-from pipelines.supervise import reproduce
+from pipelines.execution.process import reproduce
 reproduce(Path(sys.argv[1]), "train@rings-dsm", Event())
 """
 

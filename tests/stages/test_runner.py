@@ -107,10 +107,10 @@ def test_a_stage_that_fails_records_nothing(project: Path) -> None:
 STARTED = """\
 import sys
 from pathlib import Path
-from ebmbench.core.code import freeze
+from ebmbench.workspace.code_hash import freeze
 freeze(Path.cwd())
 import helper
-from ebmbench.stages.shell import run_stage
+from ebmbench.stages.runner import run_stage
 def work(root):
     (root / "helper.py").write_text(sys.argv[1])
     (root / "result").write_text(str(helper.X))

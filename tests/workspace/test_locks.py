@@ -16,7 +16,7 @@ from ebmbench.workspace.locks import Busy, no_flow, only_flow
 HOLDER = """
 import sys, time
 from pathlib import Path
-from pipelines.lock import only_flow
+from ebmbench.workspace.locks import only_flow
 with only_flow(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)
@@ -24,7 +24,7 @@ with only_flow(Path(sys.argv[1])):
 WAITER = """
 import sys
 from pathlib import Path
-from pipelines.lock import only_flow
+from ebmbench.workspace.locks import only_flow
 with only_flow(Path(sys.argv[1]), wait=True):
     print("mine", flush=True)
     sys.stdin.readline()
