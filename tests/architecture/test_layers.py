@@ -105,8 +105,3 @@ def test_no_pickle_is_ever_loaded() -> None:
 def test_the_report_and_the_lists_do_without_torch(module: str) -> None:
     code = f"import {module}, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
-
-
-def test_files_stay_short() -> None:
-    long = {f: n for f in PACKAGE.rglob("*.py") if (n := len(f.read_text(encoding="utf-8").splitlines())) > 300}
-    assert not long
