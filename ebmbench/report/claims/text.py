@@ -11,8 +11,8 @@ from ebmbench.report.claims.collect import Tested, outcome
 from ebmbench.report.figures.image import Image
 from ebmbench.report.results.cells import OTHERWISE
 from ebmbench.report.sections.order import provenance_text
-from ebmbench.report.sections.prose import plural
 from ebmbench.report.text.escaping import cell, literal
+from ebmbench.report.text.numbers import plural
 from ebmbench.report.text.tables import markdown_table
 
 

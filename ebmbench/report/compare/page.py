@@ -19,8 +19,7 @@ from ebmbench.report.compare.sides import WORKSPACE, Side, open_sides
 from ebmbench.report.compare.verdicts import has_verdicts, verdict_changes
 from ebmbench.report.release import released
 from ebmbench.report.results.groups import heading
-from ebmbench.report.sections.prose import plural
-from ebmbench.report.text.numbers import MISSING, decimals, spread
+from ebmbench.report.text.numbers import MISSING, decimals, plural, spread
 from ebmbench.report.text.tables import markdown_table
 from ebmbench.workspace.files import write_text
 

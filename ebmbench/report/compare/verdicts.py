@@ -8,8 +8,8 @@ from ebmbench.config.schema import read_yaml
 from ebmbench.errors import UserError
 from ebmbench.report.claims.text import number
 from ebmbench.report.compare.sides import WORKSPACE, is_report, own_suite
-from ebmbench.report.sections.prose import plural
 from ebmbench.report.text.escaping import cell
+from ebmbench.report.text.numbers import plural
 from ebmbench.report.text.tables import markdown_table
 
 VERDICTS = "verdicts.csv"

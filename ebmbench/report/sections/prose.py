@@ -21,7 +21,7 @@ from ebmbench.report.results.samplers import Sampled
 from ebmbench.report.sections.costs import budgets, equal
 from ebmbench.report.sections.failures import stale_line, tally
 from ebmbench.report.sections.verdicts import tally as verdicts
-from ebmbench.report.text.numbers import count
+from ebmbench.report.text.numbers import count, plural
 from ebmbench.report.text.tables import best_of
 
 STATISTIC = (
@@ -80,11 +80,6 @@ def abstract(frame: pd.DataFrame) -> str:
 def statistic(frame: pd.DataFrame) -> str:
     """How the numbers of a table are made, said once."""
     return ONE_SEED if frame["seed"].nunique() == 1 else STATISTIC
-
-
-def plural(number: int, noun: str) -> str:
-    """`1 seed`, `3 seeds`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def names(items: Sequence[str]) -> str:

@@ -43,6 +43,11 @@ def count(value: float | None) -> str:
     return MISSING if value is None or math.isnan(value) else f"{round(value):,}".replace(",", "\u202f")
 
 
+def plural(number: int, noun: str) -> str:
+    """`1 seed`, `3 seeds`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def _needs_power(value: float, places: int) -> bool:
     vanishes = ROUNDING < abs(value) < 0.5 * 10.0**-places
     return vanishes or abs(value) >= LARGE
