@@ -30,7 +30,7 @@ browser:  ## Find a browser for the tests of the report's page; as root on Debia
 	fi; \
 	echo "no browser found, tests of pages are skipped: install Chromium (Debian: apt-get install chromium)"
 
-test: $(READY) browser  ## Run the tests (under 10 minutes on 2 cores)
+test: check browser  ## Run `make check` and the tests (about 10 minutes on 2 cores)
 	$(BIN)/python -m pytest $(PARALLEL)
 
 coverage: $(READY) browser  ## Run them traced, half as long again, and list the lines that none has run

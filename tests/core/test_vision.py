@@ -44,7 +44,8 @@ def test_missing_operators_are_declared_and_the_import_is_repeated(tmp_path: Pat
 
 
 def test_a_working_install_is_left_alone(tmp_path: Path) -> None:
-    code = "import ebmbench.core.torch_compat as v, torch; v.torchvision(); assert not hasattr(torch.ops.torchvision, 'nms')"
+    code = "import ebmbench.core.torch_compat as v, torch; v.torchvision()\n"
+    code += "assert not hasattr(torch.ops.torchvision, 'nms')"
     done = fresh(code, fake(tmp_path, "datasets = None"))
     assert done.returncode == 0, done.stderr
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from ebmbench.errors import UserError
 from ebmbench.core.pickles import NotPlain
 from ebmbench.data import cifar10
 from ebmbench.data.images.batches import read_batch
+from ebmbench.errors import UserError
 from tests.data.originals import cifar_batches, cifar_pickle_bytes, cifar_record_bytes, files, write_tar
 
 pytestmark = pytest.mark.usefixtures("untouched_global_generator")

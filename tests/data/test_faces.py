@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ebmbench.errors import UserError
 from ebmbench.data import celeba
+from ebmbench.errors import UserError
 from tests.data.originals import files, write_celeba
 
 pytestmark = pytest.mark.usefixtures("untouched_global_generator")

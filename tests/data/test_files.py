@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.errors import UserError
 from ebmbench.core.torch_compat import torchvision
 from ebmbench.data import fashion_mnist, mnist
 from ebmbench.data.images.checksums import complaint
 from ebmbench.data.images.download import Failed, Remote, download
 from ebmbench.data.images.files import ROOT, UNVERIFIED, Files, files_of
+from ebmbench.errors import UserError
 from tests.data.originals import files, write_idx
 
 REPOSITORY = Path(__file__).parents[2]

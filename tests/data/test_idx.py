@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from ebmbench.errors import UserError
 from ebmbench.config.registry import load
 from ebmbench.data import fashion_mnist, mnist
 from ebmbench.data.images.files import ROOT, Files
+from ebmbench.errors import UserError
 from tests.data.originals import files, write_idx
 
 pytestmark = pytest.mark.usefixtures("untouched_global_generator")

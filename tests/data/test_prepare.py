@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from ebmbench.core.dataset import Facts
-from ebmbench.core.dataset import load_facts
-from ebmbench.core.dataset import read_labels
-from ebmbench.core.dataset import read_split
 from ebmbench.config.sections import Dataset
+from ebmbench.core.dataset import Facts, load_facts, read_labels, read_split
 from ebmbench.data.images import moments
 from ebmbench.data.images.files import ROOT, UNVERIFIED
 from ebmbench.data.sources.loading import open_truth

@@ -5,13 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ebmbench.errors import UserError
-from ebmbench.workspace.files import read_json
-from ebmbench.workspace.files import write_json
-from ebmbench.workspace.reads import changed_reads
 from ebmbench.config.sections import Dataset
-from ebmbench.data.sources.loading import open_source
-from ebmbench.data.sources.loading import open_truth
+from ebmbench.data.sources.loading import open_source, open_truth
+from ebmbench.errors import UserError
+from ebmbench.workspace.files import read_json, write_json
+from ebmbench.workspace.reads import changed_reads
 
 SMALL = {"train": 50, "test": 20}
 PLAIN = """\
@@ -60,7 +58,7 @@ def test_a_file_that_stands_alone_is_hashed_as_it_was_read(project: Path) -> Non
 def test_a_helper_that_dvc_does_not_see_is_refused(project: Path) -> None:
     (project / "helper_beside.py").write_text(HELPER)
     (project / "mine.py").write_text(IMPORTS.format(helper="helper_beside"))
-    with pytest.raises(UserError, match="which reads helper_beside.py, and DVC would never notice"):
+    with pytest.raises(UserError, match=r"which reads helper_beside.py, and DVC would never notice"):
         open_source("mine", entry("mine.py"), project)
 
 
@@ -84,7 +82,9 @@ def test_a_folder_is_a_source_with_all_that_its_python_reads(project: Path) -> N
     body = READS.format(file="Path(__file__).parent / helper_inside.ROWS")
     (folder / "dataset.py").write_text(f"import helper_inside\n{body}")
     found = open_source("mine", entry("data/mine"), project)
-    assert list(found.origin["files"]) == [f"data/mine/{name}" for name in ("dataset.py", "helper_inside.py", "raw.npy", "unread.txt")]
+    assert list(found.origin["files"]) == [
+        f"data/mine/{name}" for name in ("dataset.py", "helper_inside.py", "raw.npy", "unread.txt")
+    ]
     np.save(folder / "raw.npy", np.random.default_rng(1).normal(size=(30, 2)))
     assert open_source("mine", entry("data/mine"), project).origin["sha256"] != found.origin["sha256"]
 
@@ -110,7 +110,7 @@ def test_the_truth_is_read_only_from_what_the_data_were_prepared_from(project: P
     assert found.density is not None
     assert found.origin == read_json(prepared / "source.json")
     (project / "truth.py").write_text((project / "truth.py").read_text() + "# edited\n")
-    with pytest.raises(UserError, match="truth.py: not what the data in truth were prepared from"):
+    with pytest.raises(UserError, match=r"truth.py: not what the data in truth were prepared from"):
         open_truth("truth", entry("truth.py"), project, prepared)
 
 
@@ -149,7 +149,7 @@ def test_all_of_a_folder_counts_even_what_is_read_only_when_the_density_is_asked
     assert list(found["files"]) == ["lazy/dataset.py", "lazy/scale.txt"]
     write_json(prepared / "source.json", found)
     (folder / "scale.txt").write_text("2")
-    with pytest.raises(UserError, match="lazy/scale.txt: not what the data in lazy were prepared from"):
+    with pytest.raises(UserError, match=r"lazy/scale.txt: not what the data in lazy were prepared from"):
         open_truth("lazy", entry("lazy"), project, prepared)
 
 

@@ -1,8 +1,8 @@
 """Equal squares with Gaussian-smoothed edges: uniform on a union of squares, convolved with N(0, w² I).
 
-For one square the density is a product over the coordinates of (Φ((x − a)/w) − Φ((x − b)/w)) / (b − a), with Φ the normal
-distribution function: an indicator whose edges are error functions of width w. The logarithm of the difference is taken
-in the tail where it is not a difference of ones, so log p stays exact and finite far from the board.
+For one square the density is a product over the coordinates of (Φ((x − a)/w) − Φ((x − b)/w)) / (b − a), with Φ the
+normal distribution function: an indicator whose edges are error functions of width w. The logarithm of the difference
+is taken in the tail where it is not a difference of ones, so log p stays exact and finite far from the board.
 """
 
 import math

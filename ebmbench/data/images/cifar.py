@@ -13,19 +13,30 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ebmbench.errors import UserError
-from ebmbench.core.torch_compat import torchvision
 from ebmbench.core.pickles import NotPlain
+from ebmbench.core.torch_compat import torchvision
 from ebmbench.data.images.batches import read_batch
 from ebmbench.data.images.download import Remote
 from ebmbench.data.images.files import Files, Recipe, Wanted
 from ebmbench.data.images.images import Images
+from ebmbench.errors import UserError
 
 URL = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
 MD5 = "c32a1d4ab5d03f1284b67883e8d87530"  # https://www.cs.toronto.edu/~kriz/cifar.html
 LARGEST = 64 << 20  # bytes of a member of the archive; a batch has 31 million
 RECORD = 1 + 3 * 32 * 32
-BROKEN = (OSError, EOFError, tarfile.TarError, zlib.error, ValueError, TypeError, KeyError, RuntimeError, NotPlain, MemoryError)
+BROKEN = (
+    OSError,
+    EOFError,
+    tarfile.TarError,
+    zlib.error,
+    ValueError,
+    TypeError,
+    KeyError,
+    RuntimeError,
+    NotPlain,
+    MemoryError,
+)
 
 
 def read(files: Files) -> Images:

@@ -17,11 +17,11 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from ebmbench.errors import UserError
 from ebmbench.core.torch_compat import torchvision
 from ebmbench.data.images.download import Remote
 from ebmbench.data.images.files import Files, Recipe, Wanted
 from ebmbench.data.images.images import Images
+from ebmbench.errors import UserError
 
 ARCHIVE = "img_align_celeba.zip"
 FOLDER = "img_align_celeba"

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from torch import Tensor
 
-from ebmbench.errors import UserError
 from ebmbench.config.params import FILE
 from ebmbench.data.images.checksums import complaint
 from ebmbench.data.images.download import Failed, Fetch, download
 from ebmbench.data.images.images import subset
+from ebmbench.errors import UserError
 
 ROOT = "EBMBENCH_DATA"
 UNVERIFIED = "EBMBENCH_DATA_UNVERIFIED"

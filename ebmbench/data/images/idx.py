@@ -12,12 +12,12 @@ from typing import Any
 
 from torch import Tensor
 
-from ebmbench.errors import UserError
 from ebmbench.core.torch_compat import torchvision
 from ebmbench.data.images.checksums import chunks
 from ebmbench.data.images.download import Remote
 from ebmbench.data.images.files import Files, Recipe, Wanted
 from ebmbench.data.images.images import Images
+from ebmbench.errors import UserError
 
 # What torchvision raises on a file that is not whole: only possible if sums are not checked.
 BROKEN = (AssertionError, ValueError, RuntimeError, IndexError, KeyError, EOFError, OSError, zlib.error, MemoryError)

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from ebmbench.core.dataset import LARGEST
-from ebmbench.core.dataset import Facts
-from ebmbench.core.dataset import from_levels
+from ebmbench.core.dataset import LARGEST, Facts, from_levels
 
 BLOCK = 1000
 

@@ -4,8 +4,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ebmbench.errors import UserError
 from ebmbench.data.images.images import Images
+from ebmbench.errors import UserError
 
 COLOURS = (1, 3)
 
@@ -20,7 +20,9 @@ def with_channels(rows: np.ndarray, file: str) -> Tensor:
     if rows.ndim == 3:
         return torch.as_tensor(rows).unsqueeze(1)
     if rows.shape[1] not in COLOURS:
-        raise UserError(f"{file}: found images of shape {rows.shape}, allowed: (N, C, H, W), channels first, 1 or 3 of them")
+        raise UserError(
+            f"{file}: found images of shape {rows.shape}, allowed: (N, C, H, W), channels first, 1 or 3 of them"
+        )
     return torch.as_tensor(rows)
 
 

@@ -6,9 +6,11 @@ An array of objects in a file is a pickle, and refused.
 import zipfile
 from pathlib import Path
 from typing import Any, BinaryIO
+
 import numpy as np
 import torch
 from torch import Tensor
+
 from ebmbench.errors import UserError
 
 LARGEST = 8 << 30  # bytes that an .npz unpacks to: data are held in memory as a whole
@@ -57,7 +59,9 @@ def _native(rows: np.ndarray) -> np.ndarray:
 
 def drawn(given: Any, count: int, said: str, name: str) -> Tensor:
     """What was drawn, in float32; anything but as many events of real numbers as were asked for is refused."""
-    allowed = f"allowed: {count} events of real numbers, ({count}, d), for count = {count} (params.yaml: datasets.{name})"
+    allowed = (
+        f"allowed: {count} events of real numbers, ({count}, d), for count = {count} (params.yaml: datasets.{name})"
+    )
     try:
         rows = torch.as_tensor(given).detach()
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:

@@ -17,32 +17,24 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
 import numpy as np
 import torch
 from torch import Generator, Tensor
-from ebmbench.workspace.code_hash import code_hash
-from ebmbench.workspace.code_hash import imports_of
-from ebmbench.workspace.code_hash import load_file
-from ebmbench.workspace.code_hash import text_of
-from ebmbench.errors import UserError
-from ebmbench.errors import in_words
-from ebmbench.core.dataset import UNVERIFIED
-from ebmbench.workspace.files import read_json
-from ebmbench.workspace.files import sha256_of
-from ebmbench.config.params import FILE
-from ebmbench.config.params import load_params
-from ebmbench.workspace.reads import Reads
-from ebmbench.workspace.reads import listening
+
+from ebmbench.config.params import FILE, load_params
 from ebmbench.config.sections import Dataset
+from ebmbench.core.dataset import UNVERIFIED
 from ebmbench.core.streams import stream
 from ebmbench.data.densities.density import Density
 from ebmbench.data.images.files import files_of
 from ebmbench.data.images.images import DATA_SEED, Images
-from ebmbench.data.sources.arrays import Unreadable
-from ebmbench.data.sources.arrays import checked
-from ebmbench.data.sources.arrays import drawn
-from ebmbench.data.sources.arrays import read_arrays
 from ebmbench.data.images.own import checked_images, is_image, labelled, with_channels
+from ebmbench.data.sources.arrays import Unreadable, checked, drawn, read_arrays
+from ebmbench.errors import UserError, in_words
+from ebmbench.workspace.code_hash import code_hash, imports_of, load_file, text_of
+from ebmbench.workspace.files import read_json, sha256_of
+from ebmbench.workspace.reads import Reads, listening
 
 CONTRACT = ("sample", "log_prob", "score", "smoothed", "centres")  # of a density, what baselines and metrics ask of it
 
@@ -124,8 +116,9 @@ def _following(reads: Reads, entry: Dataset, name: str) -> Iterator[None]:
     for path in reads.files:
         if not (reads.root / path).is_relative_to(inside):
             raise UserError(
-                f"{FILE}: datasets.{name}.source: found {entry.source!r}, which reads {path}, and DVC would never notice "
-                f"an edit of that; put both into one folder, the Python file as {MAIN}, and name the folder as the source"
+                f"{FILE}: datasets.{name}.source: found {entry.source!r}, which reads {path}, and DVC would never "
+                f"notice an edit of that; put both into one folder, the Python file as {MAIN}, and name the folder as "
+                "the source"
             )
     _unchanged(reads, name)
 
@@ -175,7 +168,9 @@ def _drawing(
         return function, f"{said}(count, generator)"
     if lacking := [part for part in CONTRACT if not hasattr(density, part)]:
         found = f"found {type(density).__name__} without {', '.join(lacking)}"
-        raise UserError(f"{said}(): {found}, allowed: a density with {', '.join(CONTRACT)} (params.yaml: datasets.{name})")
+        raise UserError(
+            f"{said}(): {found}, allowed: a density with {', '.join(CONTRACT)} (params.yaml: datasets.{name})"
+        )
     assert density is not None
     return density.sample, f"{said}().sample(count, generator)"
 
