@@ -175,7 +175,7 @@ def versions() -> dict[str, str]:
 
 
 def _files_of(module: str, importer: Path | None) -> list[Path]:
-    """`ebmbench.workspace.code_hash` -> the file and the `__init__` files above it; nothing for a name that is no module here.
+    """The file of a module and the `__init__` files above it; nothing for a name that is no module here.
 
     Any other name is looked for beside whoever imports it and in the project's root, as Python does.
     """

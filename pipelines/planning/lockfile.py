@@ -5,8 +5,8 @@ those outputs from the remote. Its run-cache alone would not do: a worker that w
 there without outputs, and DVC looks at one entry only.
 
 DVC hashes a stage's inputs after the stage has ended. A file that is edited in just that moment stands in `dvc.lock`,
-and in DVC's run-cache, as what made the outputs. The stage's own record (`ebmbench/workspace/record.py`) knows better: a
-stage whose entry differs from its record is made again, whatever DVC says.
+and in DVC's run-cache, as what made the outputs. The stage's own record (`ebmbench/workspace/record.py`) knows better:
+a stage whose entry differs from its record is made again, whatever DVC says.
 """
 
 import re
