@@ -28,13 +28,8 @@ def act(arguments: argparse.Namespace) -> int:
     """Read both sides, write the text."""
     root = project()
     from ebmbench.report.compare.page import compare
-    from ebmbench.report.compare.sides import open_sides
-    from ebmbench.report.compare.verdicts import claims_page
 
-    text = claims_page(root, arguments.before, arguments.after, arguments.suite)
-    if text is None:
-        before, after = open_sides(root, arguments.before, arguments.after, arguments.suite)
-        text = compare(root, before, after)
+    text = compare(root, arguments.before, arguments.after, arguments.suite)
     if arguments.output is None:
         print(text, end="")
     else:

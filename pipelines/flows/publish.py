@@ -66,9 +66,9 @@ def attach(root: Path, result: Result) -> Result:
     if result.stopped or made is None or not made.good:
         return result
     try:
-        from ebmbench.report.compare.page import since_release
+        from ebmbench.report.compare.page import compare_with_release
 
-        since = since_release(root, suite_of(root))
+        since = compare_with_release(root, suite_of(root))
     except Exception as error:
         words = " ".join(str(error).split()) or type(error).__name__
         return replace(result, since=f"not compared with the last release: {words}")

@@ -15,8 +15,8 @@ from ebmbench.claims.testing.record import put_to_test
 from ebmbench.errors import UserError
 from ebmbench.report.claims.build import build_claims
 from ebmbench.report.claims.text import number
-from ebmbench.report.compare.page import since_release
-from ebmbench.report.compare.verdicts import claims_page, verdict_changes
+from ebmbench.report.compare.claims import compare_claims
+from ebmbench.report.compare.page import compare, compare_with_release
 from ebmbench.report.release import release, write_index
 from tests.claims.testing.sample import NAME, coin, known
 from tests.report.suite import write_stage_record
@@ -85,15 +85,15 @@ def test_what_a_failure_says_acts_on_nothing(project: Path) -> None:
 
 
 def test_a_release_is_listed_and_the_next_report_is_compared_with_it(project: Path) -> None:
-    assert since_release(project, "claims") is None
+    assert compare_with_release(project, "claims") is None
     release(project, "claims", "0.1.0")
     assert "[0.1.0](claims/0.1.0/claims.md)" in write_index(project).read_text(encoding="utf-8")
-    since = since_release(project, "claims")
+    since = compare_with_release(project, "claims")
     assert since is not None
     assert since.line == "since 0.1.0: 0 verdicts of 3 changed (reports/claims/comparison.md)"
     account(project, 0.4)
     build_claims(project, PARAMS)
-    since = since_release(project, "claims")
+    since = compare_with_release(project, "claims")
     assert since is not None
     assert f"1 verdict of 3 changed: {NAME} (reproduced → not reproduced)" in since.line
     assert "| heads | above 0.5" in (project / since.path).read_text(encoding="utf-8")
@@ -123,16 +123,17 @@ def test_a_claim_that_was_put_to_another_test_is_stale_and_decides_nothing(
 
 def test_a_folder_without_verdicts_cannot_be_compared(project: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"no verdicts\.csv"):
-        verdict_changes(project / "reports/claims/latest", tmp_path)
+        compare_claims(project / "reports/claims/latest", tmp_path)
 
 
 def test_the_command_compares_folders_of_claims_and_says_so_of_revisions(project: Path) -> None:
     release(project, "claims", "0.1.0")
-    assert "0 verdicts of 3 changed" in str(claims_page(project, "reports/claims/0.1.0", "workspace", None))
-    assert "0 verdicts of 3 changed" in str(claims_page(project, "reports/claims/0.1.0", "reports/claims/latest", None))
+    for after in ("workspace", "reports/claims/latest"):
+        assert "0 verdicts of 3 changed" in compare(project, "reports/claims/0.1.0", after, None)
     with pytest.raises(UserError, match="only folders are compared"):
-        claims_page(project, "HEAD", "workspace", None)
-    assert claims_page(project, "HEAD", "workspace", "quick") is None
+        compare(project, "HEAD", "workspace", None)
+    with pytest.raises(UserError, match=r"found no reports/quick/latest/results\.csv"):
+        compare(project, "HEAD", "workspace", "quick")
 
 
 @pytest.mark.parametrize(

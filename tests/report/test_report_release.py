@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ebmbench.errors import UserError
-from ebmbench.report.release import release, released, write_index
+from ebmbench.report.release import list_releases, release, write_index
 from ebmbench.report.results.provenance import lock_hash, made_with, provenance
 from ebmbench.report.results.table import load_results, write_results
 from ebmbench.workspace.code_hash import versions
@@ -73,7 +73,14 @@ def test_the_index_links_no_page_that_is_not_there(project: Path) -> None:
 def test_the_newest_release_is_found_by_number_and_a_candidate_is_older_than_its_release(project: Path) -> None:
     for version in ("0.9.0", "0.10.0rc1", "0.10.0", "0.10.0a2", "0.10.0.post1", "v0.2"):
         release(project, "tiny", version)
-    assert released(project / "reports/tiny") == ["0.10.0.post1", "0.10.0", "0.10.0rc1", "0.10.0a2", "0.9.0", "v0.2"]
+    assert list_releases(project / "reports/tiny") == [
+        "0.10.0.post1",
+        "0.10.0",
+        "0.10.0rc1",
+        "0.10.0a2",
+        "0.9.0",
+        "v0.2",
+    ]
 
 
 def test_a_release_is_never_overwritten(project: Path) -> None:

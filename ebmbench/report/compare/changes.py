@@ -1,12 +1,11 @@
-"""How each number moved from one report to another.
+"""What changed between the results of two reports: numbers, and how runs ended.
 
-The unit is the seed, as in the report: over the seeds that both sides have, a number moved if the 95 % t interval of
-its paired differences (of logarithms, where all values are positive) leaves out zero. What moved towards the metric's
-direction is better, against it worse. A value that only one side has, or one seed alone, is never called either.
+Numbers are compared over the seeds that both sides have. A number moved if the 95 % t interval of its paired
+differences (of logarithms, where all values are positive) excludes zero. It got better if it moved in the metric's
+direction, else worse. A number that only one side has, or that has one seed only, is neither.
 
-Which runs ended otherwise than before: by their verdicts where both sides give them, else by their status.
-
-A method whose runs all diverged has no number that could get worse, so this is told beside the numbers.
+A method whose runs all diverged has no number that could get worse, so the ends of the runs are compared too: by
+their verdicts if both sides have them, else by their status.
 """
 
 from collections.abc import Collection, Iterator
@@ -23,7 +22,7 @@ from ebmbench.report.sections.verdicts import verdict, words_of
 from ebmbench.report.statistics.seeds import LEVEL, Summary, half_width, paired, summarise
 from ebmbench.report.text.numbers import ROUNDING
 
-SAME = 1e-9  # relative: what is smaller is the arithmetic's noise, as is what is absolutely below `ROUNDING`
+SAME = 1e-9  # relative; smaller differences are rounding errors, as are absolute ones below `ROUNDING`
 
 Key = tuple[str, str, str, str]  # dataset, method with settings, metric, kind of samples
 
@@ -36,14 +35,14 @@ class Change(StrEnum):
     BETTER = "better"
     WORSE = "worse"
     MOVED = "moved"
-    ALONE = "one seed"
-    APART = "no common seed"
+    ONE_SEED = "one seed"
+    NO_COMMON_SEED = "no common seed"
     NEW = "new"
     GONE = "gone"
 
 
 @dataclass(frozen=True)
-class Move:
+class NumberChange:
     """One number on both sides."""
 
     key: Key
@@ -52,44 +51,27 @@ class Move:
     change: Change
 
 
-def moves(before: pd.DataFrame, after: pd.DataFrame) -> list[Move]:
-    """Every number that either side has, in the order of the later report."""
-    old, new = dict(summaries(before)), dict(summaries(after))
-    old = {_renamed(key, new): one for key, one in old.items()}
-    keys = [*new, *(key for key in old if key not in new)]
-    return [Move(key, old.get(key), new.get(key), change(old.get(key), new.get(key))) for key in keys]
+def compare_numbers(before: pd.DataFrame, after: pd.DataFrame) -> list[NumberChange]:
+    """Compare every number that either side has, in the order of the later report."""
+    new = dict(_summarise_numbers(after))
+    old = {_match_samples(key, new): summary for key, summary in _summarise_numbers(before)}
+    keys = dict.fromkeys([*new, *old])
+    return [NumberChange(key, old.get(key), new.get(key), classify(old.get(key), new.get(key))) for key in keys]
 
 
-def _renamed(key: Key, new: Collection[Key]) -> Key:
-    """Reports before 0.3.0 do not name the kind of samples: a number of the same name is the same, if there is one."""
-    *place, samples = key
-    alike = [one for one in new if list(one[:3]) == place]
-    return alike[0] if not samples and len(alike) == 1 else key
-
-
-def summaries(frame: pd.DataFrame) -> Iterator[tuple[Key, Summary]]:
-    """The summary of every number: only metrics of quality, and only those with a value."""
-    known = frame[frame["value"].notna() & (frame["status"] == "ok") & ~frame["metric"].isin(COSTS)]
-    for (dataset, method, settings, metric, samples), rows in known.groupby(
-        ["dataset", "method", "settings", "metric", "samples"], sort=False
-    ):
-        one = summarise(rows, str(metric))
-        yield (str(dataset), variant(str(method), str(settings)), str(metric), str(samples)), one
-
-
-def change(before: Summary | None, after: Summary | None) -> Change:
-    """The word for what became of a number."""
+def classify(before: Summary | None, after: Summary | None) -> Change:
+    """What became of a number."""
     if before is None or after is None:
         return Change.GONE if after is None else Change.NEW
     common = before.values.keys() & after.values.keys()
     if not common:
-        return Change.APART
-    if all(_same(before.values[seed], after.values[seed]) for seed in common):
+        return Change.NO_COMMON_SEED
+    if all(_is_same(before.values[seed], after.values[seed]) for seed in common):
         return Change.EQUAL
     differences = paired(after, before)
     half = half_width(differences.tolist())
     if half is None:
-        return Change.ALONE
+        return Change.ONE_SEED
     mean = float(np.mean(differences))
     if abs(mean) <= half:
         return Change.WITHIN
@@ -98,21 +80,33 @@ def change(before: Summary | None, after: Summary | None) -> Change:
     return Change.BETTER if (mean < 0) == (after.direction == "lower") else Change.WORSE
 
 
-def by_chance(found: list[Move]) -> float:
-    """How many numbers that changed at all would leave their interval by chance alone."""
+def expected_by_chance(numbers: list[NumberChange]) -> float:
+    """How many of the numbers that changed would leave their interval by chance alone."""
     tested = (Change.WITHIN, Change.BETTER, Change.WORSE, Change.MOVED)
-    return (1 - LEVEL) * sum(move.change in tested for move in found)
+    return (1 - LEVEL) * sum(number.change in tested for number in numbers)
 
 
-def _same(one: float, other: float) -> bool:
+def _summarise_numbers(frame: pd.DataFrame) -> Iterator[tuple[Key, Summary]]:
+    """The summary of every metric of quality that has a value."""
+    known = frame[frame["value"].notna() & (frame["status"] == "ok") & ~frame["metric"].isin(COSTS)]
+    columns = ["dataset", "method", "settings", "metric", "samples"]
+    for names, rows in known.groupby(columns, sort=False):
+        dataset, method, settings, metric, samples = map(str, names)
+        yield (dataset, variant(method, settings), metric, samples), summarise(rows, metric)
+
+
+def _match_samples(key: Key, new: Collection[Key]) -> Key:
+    """The new key of an old number: reports before 0.3.0 do not name the kind of samples, so one that fits is taken."""
+    matches = [other for other in new if other[:3] == key[:3]]
+    return matches[0] if not key[3] and len(matches) == 1 else key
+
+
+def _is_same(one: float, other: float) -> bool:
     return one == other or abs(one - other) <= max(SAME * max(abs(one), abs(other)), ROUNDING)
 
 
-Place = tuple[str, str]  # dataset, method with settings
-
-
-class Ending(NamedTuple):
-    """How the runs of one method on one dataset ended, and which of those that both sides have ended otherwise."""
+class RunChange(NamedTuple):
+    """How the runs of one method on one dataset ended on both sides, and which of the common runs ended differently."""
 
     dataset: str
     method: str
@@ -121,34 +115,37 @@ class Ending(NamedTuple):
     runs: str
 
 
-def endings(before: pd.DataFrame, after: pd.DataFrame) -> list[Ending]:
-    """All that changed, in the order of the later report; a method that only one side has is no change."""
-    judged = all(map(has_verdicts, (before, after)))
-    old, new = (_groups(frame, judged) for frame in (before, after))
-    both = {place: (old[place], rows) for place, rows in new.items() if place in old}
-    found = [Ending(*place, verdict(one), verdict(other), _changed(one, other)) for place, (one, other) in both.items()]
-    return [one for one in found if one.runs or one.before != one.after]
+def compare_runs(before: pd.DataFrame, after: pd.DataFrame) -> list[RunChange]:
+    """The methods on both sides whose runs ended differently, in the order of the later report."""
+    use_verdicts = has_verdicts(before) and has_verdicts(after)
+    old, new = (_group_runs(frame, use_verdicts) for frame in (before, after))
+    changes = [
+        RunChange(*place, verdict(old[place]), verdict(rows), _changed_runs(old[place], rows))
+        for place, rows in new.items()
+        if place in old
+    ]
+    return [change for change in changes if change.runs or change.before != change.after]
 
 
 def has_verdicts(frame: pd.DataFrame) -> bool:
-    """Reports before 0.4.0 judge no run."""
+    """Whether the report judges its runs; reports before 0.4.0 do not."""
     return "verdict" in frame.columns and bool((frame["verdict"].fillna("") != "").any())
 
 
-def _groups(frame: pd.DataFrame, judged: bool) -> dict[Place, pd.DataFrame]:
-    """The rows of every method; without verdicts, `verdict` counts by status."""
-    frame = frame.assign(verdict=frame["verdict"].fillna("") if judged else "")
+def _group_runs(frame: pd.DataFrame, use_verdicts: bool) -> dict[tuple[str, str], pd.DataFrame]:
+    """The rows of each dataset and method; where the verdict is empty, the status counts."""
+    frame = frame.assign(verdict=frame["verdict"].fillna("") if use_verdicts else "")
     groups = frame.groupby(["dataset", "method", "settings"], sort=False)
     return {(str(d), variant(str(m), str(s))): rows for (d, m, s), rows in groups}
 
 
-def _changed(before: pd.DataFrame, after: pd.DataFrame) -> str:
-    """`seed 0: ok → diverged`, for each run that both sides have; a cell that failed has no runs."""
-    old, new = _words(before), _words(after)
+def _changed_runs(before: pd.DataFrame, after: pd.DataFrame) -> str:
+    """`seed 0: ok → diverged` for each common run that ended differently; a cell that failed has no runs."""
+    old, new = _words_by_seed(before), _words_by_seed(after)
     seeds = [seed for seed in new if seed in old and old[seed] != new[seed]]
     return ", ".join(f"seed {seed}: {old[seed]} → {new[seed]}" for seed in seeds)
 
 
-def _words(rows: pd.DataFrame) -> dict[int, str]:
+def _words_by_seed(rows: pd.DataFrame) -> dict[int, str]:
     known = rows[rows["seed"].notna()].drop_duplicates("label")
     return {int(seed): str(word) for seed, word in zip(known["seed"], words_of(known), strict=True)}

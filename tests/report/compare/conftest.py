@@ -74,7 +74,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory, sandbox: None) -> Path:
     return root
 
 
-def told(root: Path, *words: str) -> str:
+def print_comparison(root: Path, *words: str) -> str:
     """What the command prints, without a process of its own, which would spend its time on importing DVC."""
     printed = io.StringIO()
     with chdir(root), redirect_stdout(printed):

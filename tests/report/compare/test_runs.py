@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from ebmbench.report.compare.changes import endings, has_verdicts
+from ebmbench.report.compare.changes import compare_runs, has_verdicts
 from ebmbench.report.results.table import typed
 
 
@@ -27,43 +27,43 @@ OK = ["ok", "ok", "ok"]
 
 def test_a_run_that_diverged_since_is_named() -> None:
     before, after = frame(OK), frame(["ok", "ok", "diverged"])
-    assert endings(before, after) == [("d", "mle", "3/3 ok", "2/3 ok, 1/3 diverged", "seed 2: ok → diverged")]
-    assert endings(before, before) == []
+    assert compare_runs(before, after) == [("d", "mle", "3/3 ok", "2/3 ok, 1/3 diverged", "seed 2: ok → diverged")]
+    assert compare_runs(before, before) == []
 
 
 def test_two_runs_that_change_places_are_named_though_their_number_is_the_same() -> None:
-    (one,) = endings(frame(["ok", "diverged"]), frame(["diverged", "ok"]))
+    (one,) = compare_runs(frame(["ok", "diverged"]), frame(["diverged", "ok"]))
     assert one.before == one.after == "1/2 ok, 1/2 diverged"
     assert one.runs == "seed 0: ok → diverged, seed 1: diverged → ok"
 
 
 def test_a_verdict_that_changed_is_told_where_the_status_did_not() -> None:
     before, after = frame(OK, ["ok", "unmixed", "ok"]), frame(OK, ["ok", "ok", "short-run-only"])
-    (one,) = endings(before, after)
+    (one,) = compare_runs(before, after)
     assert (one.before, one.after) == ("2/3 ok, 1/3 unmixed", "2/3 ok, 1/3 short-run-only")
     assert one.runs == "seed 1: unmixed → ok, seed 2: ok → short-run-only"
-    assert endings(after, after) == []
+    assert compare_runs(after, after) == []
 
 
 @pytest.mark.parametrize("old", [frame(OK), frame(OK, ["", "", ""]), frame(OK).assign(verdict=None)])
 def test_a_report_without_verdicts_is_compared_by_status_alone(old: pd.DataFrame) -> None:
     new = frame(OK, ["unmixed", "unmixed", "miscalibrated"])
     assert not has_verdicts(old)
-    assert endings(old, new) == endings(new, old) == []
-    (one,) = endings(old, frame(["ok", "ok", "diverged"], ["ok", "unmixed", "diverged"]))
+    assert compare_runs(old, new) == compare_runs(new, old) == []
+    (one,) = compare_runs(old, frame(["ok", "ok", "diverged"], ["ok", "unmixed", "diverged"]))
     assert one.after == "2/3 ok, 1/3 diverged"
 
 
 def test_a_run_without_a_verdict_of_its_own_keeps_its_status() -> None:
-    assert endings(frame(OK, ["", "ok", "ok"]), frame(OK, ["ok", "ok", "ok"])) == []
+    assert compare_runs(frame(OK, ["", "ok", "ok"]), frame(OK, ["ok", "ok", "ok"])) == []
 
 
 @pytest.mark.parametrize("judged", [False, True])
 def test_a_cell_that_failed_since_is_told_without_runs(judged: bool) -> None:
     before = frame(OK, OK if judged else None)
-    assert endings(before, failed("failed", judged)) == [("d", "mle", "3/3 ok", "failed", "")]
-    assert endings(failed("stale", judged), before) == [("d", "mle", "stale", "3/3 ok", "")]
+    assert compare_runs(before, failed("failed", judged)) == [("d", "mle", "3/3 ok", "failed", "")]
+    assert compare_runs(failed("stale", judged), before) == [("d", "mle", "stale", "3/3 ok", "")]
 
 
 def test_a_method_that_only_one_side_has_is_no_change() -> None:
-    assert endings(frame(OK), frame(["diverged"]).assign(method="nce")) == []
+    assert compare_runs(frame(OK), frame(["diverged"]).assign(method="nce")) == []

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.report.compare.page import since_release
+from ebmbench.report.compare.page import compare_with_release
 from ebmbench.report.results.table import load_results, typed, write_results
-from tests.report.compare.conftest import told, write
+from tests.report.compare.conftest import print_comparison, write
 
 
 @pytest.fixture
@@ -20,18 +20,18 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_the_line_counts_and_the_page_tells_what_the_command_prints(project: Path) -> None:
-    since = since_release(project, "small")
+    since = compare_with_release(project, "small")
     assert since is not None
     assert since.line == "since 1.0: 1 number got worse, 1 got better (reports/small/comparison.md)"
     page = (project / since.path).read_text(encoding="utf-8")
     assert "from `reports/small/1.0` to `workspace`" in page
-    assert page == told(project, "reports/small/1.0")
+    assert page == print_comparison(project, "reports/small/1.0")
 
 
 def test_the_newest_release_counts(project: Path) -> None:
     shutil.copytree(project / "reports/small/latest", project / "reports/small/1.10")
     shutil.copytree(project / "reports/small/1.0", project / "reports/small/1.9")
-    since = since_release(project, "small")
+    since = compare_with_release(project, "small")
     assert since is not None
     assert since.line == "since 1.10: 0 numbers got worse, 0 got better (reports/small/comparison.md)"
 
@@ -40,21 +40,21 @@ def test_runs_without_numbers_are_in_the_line_too(project: Path) -> None:
     """A method that fails has no number left that could get worse."""
     rows = [{"suite": "small", "dataset": "two_moons", "method": "dsm", "status": "failed"}]
     write_results(typed(rows), project / "reports/small/latest/results.csv")
-    since = since_release(project, "small")
+    since = compare_with_release(project, "small")
     assert since is not None
     assert since.line.startswith("since 1.0: 0 numbers got worse, 0 got better, runs of 1 cell ended otherwise (")
 
 
 def test_without_a_release_there_is_neither_line_nor_an_old_page(project: Path) -> None:
-    since_release(project, "small")
+    compare_with_release(project, "small")
     shutil.rmtree(project / "reports/small/1.0")
-    assert since_release(project, "small") is None
+    assert compare_with_release(project, "small") is None
     assert not (project / "reports/small/comparison.md").exists()
 
 
 def test_the_reports_themselves_are_left_alone(project: Path) -> None:
     before = {file: file.read_bytes() for file in project.rglob("*") if file.is_file()}
-    since_release(project, "small")
+    compare_with_release(project, "small")
     after = {file: file.read_bytes() for file in project.rglob("*") if file.is_file()}
     assert {file.name for file in after.keys() - before.keys()} == {"comparison.md"}
     assert before.items() <= after.items()

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from ebmbench.report.compare.changes import Change, by_chance, change, moves
+from ebmbench.report.compare.changes import Change, classify, compare_numbers, expected_by_chance
 from ebmbench.report.results.table import typed
 from ebmbench.report.statistics.seeds import Summary
 
@@ -38,38 +38,38 @@ def frame(method: str, values: list[float | None], samples: str = "", **more: st
         (summary(-1.0, 2.0, 3.0), summary(-0.5, 2.51, 3.49), Change.WORSE),
         (summary(1.0, 2.0, direction="higher"), summary(1.1, 2.2, direction="higher"), Change.BETTER),
         (summary(1.0, 2.0, direction=""), summary(1.1, 2.2, direction=""), Change.MOVED),
-        (summary(1.0), summary(2.0), Change.ALONE),
+        (summary(1.0), summary(2.0), Change.ONE_SEED),
         (summary(1.0, 2.0), None, Change.GONE),
         (None, summary(1.0, 2.0), Change.NEW),
-        (Summary({0: 1.0, 1: 1.0}, 2, "lower"), Summary({7: 9.0, 8: 9.0}, 2, "lower"), Change.APART),
+        (Summary({0: 1.0, 1: 1.0}, 2, "lower"), Summary({7: 9.0, 8: 9.0}, 2, "lower"), Change.NO_COMMON_SEED),
     ],
 )
 def test_the_word_for_a_change(before: Summary | None, after: Summary | None, expected: Change) -> None:
-    assert change(before, after) is expected
+    assert classify(before, after) is expected
 
 
 def test_pairing_sees_what_separate_intervals_cannot() -> None:
     """Seeds differ a hundredfold, and every one of them got ten per cent worse."""
-    assert change(summary(0.1, 1.0, 10.0), summary(0.111, 1.1, 11.01)) is Change.WORSE
+    assert classify(summary(0.1, 1.0, 10.0), summary(0.111, 1.1, 11.01)) is Change.WORSE
 
 
 def test_only_values_of_runs_that_ended_well_are_compared() -> None:
     before, after = frame("mle", [1.0, 2.0, 3.0]), frame("mle", [1.0, 2.0, None])
-    (move,) = moves(before, after)
+    (move,) = compare_numbers(before, after)
     assert move.change is Change.EQUAL  # on the two seeds that both have
 
 
 def test_a_report_that_names_no_kind_of_samples_is_matched_if_there_is_one_kind() -> None:
     old, new = frame("mle", [1.0, 2.0]), frame("mle", [1.0, 2.0], samples="long")
-    assert [move.change for move in moves(old, new)] == [Change.EQUAL]
+    assert [move.change for move in compare_numbers(old, new)] == [Change.EQUAL]
     two = pd.concat([new, frame("mle", [1.0, 2.0], samples="short")])
-    assert sorted(move.change for move in moves(old, two)) == sorted([Change.NEW, Change.NEW, Change.GONE])
+    assert sorted(move.change for move in compare_numbers(old, two)) == sorted([Change.NEW, Change.NEW, Change.GONE])
 
 
 def test_settings_are_told_apart() -> None:
     before = frame("adance", [1.0, 2.0], settings="interval=1")
     after = pd.concat([before, frame("adance", [9.0, 9.0], settings="interval=5")])
-    assert {move.key[1]: move.change for move in moves(before, after)} == {
+    assert {move.key[1]: move.change for move in compare_numbers(before, after)} == {
         "adance interval=1": Change.EQUAL,
         "adance interval=5": Change.NEW,
     }
@@ -78,4 +78,4 @@ def test_settings_are_told_apart() -> None:
 def test_chance_counts_what_changed_and_can_be_tested() -> None:
     before = pd.concat([frame("mle", [1.0, 2.0, 3.0]), frame("cd", [1.0, 2.0, 3.0]), frame("nce", [1.0])])
     after = pd.concat([frame("mle", [1.0, 2.0, 3.0]), frame("cd", [1.3, 1.7, 3.1]), frame("nce", [2.0])])
-    assert by_chance(moves(before, after)) == pytest.approx(0.05)
+    assert expected_by_chance(compare_numbers(before, after)) == pytest.approx(0.05)
