@@ -18,7 +18,7 @@ from ebmbench.workspace.layout import OUTCOMES, report_of, require_pipeline
 from ebmbench.workspace.locks import only_flow
 from pipelines.execution.signals import EXIT_STOPPED, exit_code_of_stop, named, sigterm_stops
 from pipelines.options import add_options, scheduler_of
-from pipelines.outcome import EXIT_FAILED, STOPPED, Answer, Result, answer, exit_code_of, forecast, read_result
+from pipelines.outcome import EXIT_FAILED, STOPPED_EARLY, Answer, Result, answer, exit_code_of, forecast, read_result
 from pipelines.planning.plan import Plan, handing_over, read_plan
 from pipelines.planning.resources import jobs_or_cores
 
@@ -98,7 +98,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return exit_code_of(error)
     except KeyboardInterrupt:
-        print(STOPPED, file=sys.stderr)
+        print(STOPPED_EARLY, file=sys.stderr)
         return EXIT_STOPPED
     except Exception as error:
         if os.environ.get(DEBUG, "0") not in ("", "0"):

@@ -8,9 +8,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock, Thread
 from typing import TextIO
 
 from rich.console import Console
@@ -21,7 +22,6 @@ from ebmbench.errors import UserError
 from ebmbench.workspace.files import read_json
 from ebmbench.workspace.layout import PULSES
 from pipelines.execution.queue import OnEvent
-from pipelines.flows.cancellation import every
 from pipelines.outcome import BLOCKED, FAILED, Outcome
 from pipelines.planning.plan import Plan, Stage
 
@@ -87,6 +87,27 @@ def looking_in(root: Path) -> Look:
 
 def _path(root: Path, stage: str) -> Path:
     return root / PULSES / f"{stage.replace(os.sep, '_')}.json"
+
+
+_LAST_CALL_SECONDS = 2.0  # a call that waits for a server that has gone is not waited for
+
+
+@contextmanager
+def every(seconds: float, call: Callable[[], None]) -> Iterator[None]:
+    """Call it in a thread, which sees the context of the caller, until the block is left."""
+    done = Event()
+
+    def loop() -> None:
+        while not done.wait(seconds):
+            call()
+
+    thread = Thread(target=copy_context().run, args=(loop,), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join(_LAST_CALL_SECONDS)
 
 
 _LOOK_SECONDS = 1.0

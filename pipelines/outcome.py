@@ -224,7 +224,7 @@ def forecast(root: Path, only: Sequence[str] = (), wait: bool = False) -> Foreca
 
 
 EXIT_USER_ERROR = 2
-STOPPED = "stopped before anything was done"
+STOPPED_EARLY = "stopped before anything was done"
 
 
 class Answer(Protocol):
@@ -268,6 +268,6 @@ def _as_json(ask: Callable[[], Answer]) -> int:
         print(f"error: {error}", file=sys.stderr)
         record = {"exit_code": exit_code_of(error), "error": str(error)}
     except KeyboardInterrupt:
-        record = {"exit_code": EXIT_STOPPED, "error": STOPPED}
+        record = {"exit_code": EXIT_STOPPED, "error": STOPPED_EARLY}
     print(json.dumps(record, indent=2))
     return int(record["exit_code"])

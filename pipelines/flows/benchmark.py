@@ -19,12 +19,12 @@ from prefect.states import Cancelled, Completed, Failed
 from ebmbench.errors import in_words
 from ebmbench.workspace.layout import REPORT
 from ebmbench.workspace.locks import only_flow
-from pipelines.display import looking_in, progress
+from pipelines.display import every, looking_in, progress
 from pipelines.execution.local import Crew, crew
 from pipelines.execution.queue import RunStage, drain
 from pipelines.execution.signals import BY_SIGTERM, IN_PREFECT, named
 from pipelines.flows.artifacts import REFRESH_SECONDS, Artifacts
-from pipelines.flows.cancellation import every, heeding_cancellation, is_cancelled
+from pipelines.flows.cancellation import heeding_cancellation, is_cancelled
 from pipelines.flows.publish import attach
 from pipelines.outcome import FAILED, STOPPED, Outcome, Result, Unfinished, conclude, write_result
 from pipelines.planning.plan import Plan, Stage, planned, read_plan

@@ -2,17 +2,16 @@
 
 Prefect's runner kills the process of a flow that it started. A flow that was started in a terminal has no runner: the
 state of its run becomes `Cancelling`, and nobody but the flow itself can act on it. So it asks now and then.
-
-Do something every few seconds while something else runs.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import copy_context
-from threading import Event, Thread
+from threading import Event
 
 from prefect.client.orchestration import get_client
 from prefect.context import FlowRunContext
+
+from pipelines.display import every
 
 POLL_SECONDS = 2.0
 
@@ -39,24 +38,3 @@ def is_cancelled() -> bool:
     except Exception:  # a server that is gone, or that answers nonsense, must not end the run
         return False
     return state is not None and (state.is_cancelling() or state.is_cancelled())
-
-
-_LAST_CALL_SECONDS = 2.0  # a call that waits for a server that has gone is not waited for
-
-
-@contextmanager
-def every(seconds: float, call: Callable[[], None]) -> Iterator[None]:
-    """Call it in a thread, which sees the context of the caller, until the block is left."""
-    done = Event()
-
-    def loop() -> None:
-        while not done.wait(seconds):
-            call()
-
-    thread = Thread(target=copy_context().run, args=(loop,), daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join(_LAST_CALL_SECONDS)

@@ -91,9 +91,9 @@ import sys
 from pathlib import Path
 from ebmbench.errors import UserError
 from ebmbench.config.params import load_params
-from ebmbench.stages import workspace
+from ebmbench.stages import preparation
 try:
-    workspace.ready(Path(), load_params(Path()))
+    preparation.ready(Path(), load_params(Path()))
 except UserError as error:
     sys.exit(f"error: {error}")
 """
@@ -110,7 +110,7 @@ def make_ready(folder: Path, suite: str | None) -> None:
     """Write the suite, if one is asked for, into the clone's `params.yaml`, and make the clone ready for a plan."""
     if suite:
         _python(folder, "-m", "ebmbench", "suite", "use", suite, "--force")
-    if (folder / "ebmbench" / "stages" / "workspace.py").exists():
+    if (folder / "ebmbench" / "stages" / "preparation.py").exists():
         _python(folder, "-c", _READY)
 
 

@@ -78,7 +78,7 @@ def _levels() -> dict[str, str]:
     return {name: "ERROR" for name in _SERVER_LEVELS if os.environ.get(name, _QUIET[name]) == _QUIET[name]}
 
 
-def _wait_until_healthy(process: subprocess.Popen[bytes], port: int, log: Path, before: int) -> None:
+def _wait_until_healthy(process: subprocess.Popen[bytes], port: int, log: Path, before: int = 0) -> None:
     patience = float(os.environ.get(_PATIENCE, _QUIET[_PATIENCE]))
     start = time.monotonic()
     while not _healthy(port):

@@ -104,7 +104,7 @@ def test_a_run_that_prefect_started_leaves_nothing_running_and_a_workspace_that_
     processes_in: Processes,
     dvc: Callable[..., str],
 ) -> None:
-    project = Path(guard.__file__).parents[1]
+    project = Path(guard.__file__).parents[2]
     often = {"PREFECT_RUNNER_POLL_FREQUENCY": "1", "PREFECT_WORKER_QUERY_SECONDS": "1"}
     env = {**os.environ, **often, "PREFECT_API_URL": api}
     with subprocess.Popen([sys.executable, "-c", program, str(stuck)], cwd=project, env=env) as server:

@@ -196,7 +196,7 @@ def test_prefect_finds_the_flow_where_a_deployment_would_name_it(sandbox: Path) 
         "from prefect.flows import load_flow_from_entrypoint as load; "
         "print(load('pipelines/benchmark.py:benchmark').name)"
     )
-    project = Path(guard.__file__).parents[1]
+    project = Path(guard.__file__).parents[2]
     command = [sys.executable, "-c", program]
     answer = subprocess.run(command, cwd=project, capture_output=True, text=True, check=True)
     assert answer.stdout == "benchmark\n"

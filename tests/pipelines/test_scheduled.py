@@ -90,7 +90,7 @@ def test_a_run_that_failed_or_changed_nothing_is_not_committed(source: Path, clo
 
 
 def test_the_clones_own_code_makes_it_ready_whatever_is_installed(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("__init__", "core/__init__", "stages/__init__"):
+    for module in ("__init__", "config/__init__", "stages/__init__"):
         (clone / "ebmbench" / f"{module}.py").parent.mkdir(parents=True, exist_ok=True)
         (clone / "ebmbench" / f"{module}.py").touch()
     (clone / "ebmbench/errors.py").write_text("class UserError(Exception): pass\n")
