@@ -7,7 +7,7 @@ from typing import Any
 from ebmbench.data.images.files import ROOT, UNVERIFIED
 from tests.data.originals import cifar_batches, cifar_record_bytes, write_celeba, write_tar
 
-# Two or three steps of mle and adance: with batches of 4 and two Langevin steps one takes 32 and 40 passes.
+# Two or three steps of mle: with batches of 4 and two Langevin steps one takes 32 passes.
 SHORT: dict[str, Any] = {
     "training": {"budget": 90, "batch_size": 4, "rows": 2},
     "models": {"unet": {"width": 8}},
@@ -16,12 +16,11 @@ SHORT: dict[str, Any] = {
     "metrics": {"reference": 40, "kid_subset": 10},
     "methods": {
         "mle": {"sampler": {"steps": 2}, "buffer": 24},
-        "adance": {"sampler": {"steps": 2}, "buffer": 24},
         "ncsn": {"sampler": {"steps": 2, "levels": 3}},
     },
 }
 COLOUR = {
-    "benchmark": {"datasets": ["cifar10", "celeba"], "methods": ["mle", "adance", "ncsn"], "seeds": [0]},
+    "benchmark": {"datasets": ["cifar10", "celeba"], "methods": ["mle", "ncsn"], "seeds": [0]},
     "datasets": {"cifar10": {"overrides": SHORT}, "celeba": {"overrides": SHORT}},
 }
 
