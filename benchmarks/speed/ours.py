@@ -14,7 +14,7 @@ from benchmarks.speed.interleave import Work
 from benchmarks.speed.problems import Problem
 from ebmbench.config.registry import load
 from ebmbench.config.sections import Annealing
-from ebmbench.core.energy import Meter
+from ebmbench.core.meter import Meter
 from ebmbench.core.streams import stream
 from ebmbench.metrics.common.annealing import anneal
 from ebmbench.metrics.common.annealing_base import base_of

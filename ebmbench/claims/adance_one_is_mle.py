@@ -14,7 +14,7 @@ from torch import Tensor
 from ebmbench.claims.testing.bench import Bench
 from ebmbench.claims.testing.claim import Arms, Claim, stacked
 from ebmbench.claims.testing.criterion import Criterion
-from ebmbench.core.energy import Meter
+from ebmbench.core.meter import Meter
 from ebmbench.core.method import Method
 from ebmbench.core.streams import draws, stream
 from ebmbench.data import two_moons

@@ -25,7 +25,7 @@ from ebmbench.claims.testing.bench import Bench, Data
 from ebmbench.claims.testing.claim import Arms, Claim, stacked
 from ebmbench.claims.testing.criterion import Criterion
 from ebmbench.claims.testing.digits_protocol import MODEL, SAMPLER, open_digits, protocol
-from ebmbench.core.energy import Meter
+from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws, normal, stream
 from ebmbench.core.torch_compat import Adam
 from ebmbench.methods import adance

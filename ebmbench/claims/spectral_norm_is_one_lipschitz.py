@@ -35,7 +35,7 @@ from ebmbench.methods import mle
 from ebmbench.models import convnet
 from ebmbench.models.common import spectral
 from ebmbench.models.common.activations import SLOPE
-from ebmbench.models.common.drawing import draw_weights, linear
+from ebmbench.models.common.convolutional import draw_weights, linear
 from ebmbench.models.common.spectral import Spectral
 from ebmbench.report.figures.theme import FAINT, INK, PALETTE, plain_ticks
 from ebmbench.samplers import langevin

@@ -1,7 +1,7 @@
 """Self-adapting Bregman ratio matching: match the ratio of model to frozen copy under any convex Ψ.
 
-E_m is a copy of the energy, renewed every 𝒦 = `interval` steps; negatives x⁻ come from a sampler on E_m, and
-log g(x) = (E_m(x) − E(x))/T. A strictly convex Ψ gives S₁ = Ψ′ and S₀(u) = u·Ψ′(u) − Ψ(u), and
+With the copy E_m, its samples x⁻ and log g(x) = (E_m(x) − E(x))/T (`common/adaptive_noise.py`), a strictly convex Ψ
+gives S₁ = Ψ′ and S₀(u) = u·Ψ′(u) − Ψ(u), and
 
     L = mean S₀(g(x⁻)) − mean S₁(g(x⁺)).
 
@@ -11,27 +11,18 @@ Gutmann & Hirayama (2011); Sugiyama et al. (2012). Every S is written in log g, 
 value does; kl, squared and power weigh negatives by a power of g, itakura_saito, hellinger and neyman data by one of
 1/g, and far from the copy a single event can outweigh the rest: watch max |log g| (neyman, with 1/g², was given up
 at its third step in the one run tried, two_moons at 𝒦 = 5). brier and logistic have bounded gradients.
-Copy, chains and temperature are adance's.
 """
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-import torch
-from pydantic import Field, model_validator
-from torch import Tensor, nn
+from pydantic import Field
+from torch import Tensor
 from torch.nn.functional import softplus
 
-from ebmbench.core import method
-from ebmbench.core.dataset import Facts
-from ebmbench.core.energy import Energy, Meter
-from ebmbench.core.streams import Draw
-from ebmbench.samplers import mala
-from ebmbench.samplers.common.buffer import Buffer
-from ebmbench.samplers.common.chain import Chain
-from ebmbench.samplers.common.choice import Sampler
+from ebmbench.core.energy import Energy
+from ebmbench.methods.common.adaptive_noise import AdaptiveNoise, AdaptiveNoiseSettings, log_ratio
 
 PAPER = "Xu, Self-Adapting Noise-Contrastive Estimation for Energy-Based Models (chapter 4), Tsinghua thesis, 2022"
 YEAR = 2022
@@ -71,72 +62,25 @@ DIVERGENCES: dict[Name, Divergence] = {
 def bregman_ratio_matching(
     energy: Energy, frozen: Energy, x: Tensor, negatives: Tensor, divergence: Divergence, temperature: float = 1.0
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """The loss for data and negatives, `(B, *event)` each, and what tells of it; E_m is a constant.
-
-    That is max |log g|, and the energy gap mean E(x⁻) − mean E(x⁺).
-    """
-    both = torch.cat([x, negatives.detach()])
-    with torch.no_grad():
-        before = frozen(both)
-    now = energy(both)
-    log_g = (before - now) / temperature
-    on_data, on_negatives = log_g[: len(x)], log_g[len(x) :]
-    loss = divergence.s0(on_negatives).mean() - divergence.s1(on_data).mean()
-    now, log_g = now.detach(), log_g.detach()
-    return loss, {"max_abs_log_g": log_g.abs().max(), "energy_gap": now[len(x) :].mean() - now[: len(x)].mean()}
+    """The loss for data and negatives, `(B, *event)` each, and its diagnostics."""
+    ratio = log_ratio(energy, frozen, x, negatives, temperature)
+    return divergence.s0(ratio.on_negatives).mean() - divergence.s1(ratio.on_data).mean(), ratio.diagnostics()
 
 
-class Settings(method.Settings):
+class Settings(AdaptiveNoiseSettings):
     """`params.yaml: methods.adabrm`."""
 
-    learning_rate: float = Field(1e-2, gt=0)
-    sampler: Sampler = mala.Settings(steps=20, step_size=0.05)
     divergence: Name = Field("kl", description="Ψ by name; logistic is adance")
-    interval: int = Field(5, ge=1, description="𝒦, steps between two copies; 1 is maximum likelihood")
-    temperature: float | None = Field(None, gt=0, description="T of the ratio; null: the sampler's own")
-    buffer: int = Field(2_000, ge=1, description="persistent chains")
-    rejuvenation: float = Field(0.25, ge=0, le=1, description="fraction of drawn chains that restart from noise")
-
-    @model_validator(mode="after")
-    def _has_a_temperature(self) -> "Settings":
-        if self.temperature is None and self.sampler.temperature == 0:
-            raise ValueError("a temperature above 0, since the sampler has no noise to take it from (noise_std: 0)")
-        return self
 
 
-class Method(method.Method):
-    """Keeps the frozen copy, the chains, and the number of steps taken."""
+class Method(AdaptiveNoise):
+    """Adaptive noise with the loss of a convex Ψ."""
 
     settings: Settings
-    taken: Tensor
-    frozen: nn.Module
 
-    def __init__(self, settings: Settings, facts: Facts) -> None:
-        super().__init__(settings, facts)
-        self.sampler = settings.sampler.fitted(facts)
-        self.temperature = self.sampler.temperature if settings.temperature is None else settings.temperature
-        self.divergence = DIVERGENCES[settings.divergence]
-        self.buffer = Buffer(settings.buffer, facts.shape)
-        self.register_buffer("taken", torch.zeros((), dtype=torch.int64))
-
-    def initialise(self, draw: Draw, network: nn.Module) -> "Method":
-        """The copy is the network as it starts; all chains start from noise."""
-        self.frozen = copy.deepcopy(network).requires_grad_(False)
-        self.buffer.fill(self.facts.starts(self.settings.buffer, draw("buffer")))
-        return self
-
-    def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
-        """One batch against samples of the frozen copy."""
-        if int(self.taken) % self.settings.interval == 0:
-            self.frozen.load_state_dict(energy.network.state_dict())
-        self.taken += 1
-        frozen = energy.beside(self.frozen)
-
-        def move(starts: Tensor) -> Chain:
-            return self.sampler.run(frozen, starts, draw("chain"))
-
-        fresh = self.facts.starts(len(x), draw("restart")).to(x.device)
-        chain = self.buffer.advance(move, fresh, self.settings.rejuvenation, draw)
-        loss, self.last = bregman_ratio_matching(energy, frozen, x, chain.x, self.divergence, self.temperature)
-        self.last |= chain.named()
-        return loss
+    def contrast(
+        self, energy: Energy, frozen: Energy, x: Tensor, negatives: Tensor
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """The loss of the chosen Ψ."""
+        divergence = DIVERGENCES[self.settings.divergence]
+        return bregman_ratio_matching(energy, frozen, x, negatives, divergence, self.temperature)

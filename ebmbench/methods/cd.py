@@ -15,7 +15,7 @@ from torch import Tensor
 from ebmbench.core import method
 from ebmbench.core.contrastive import contrastive
 from ebmbench.core.dataset import Facts
-from ebmbench.core.energy import Meter
+from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw
 from ebmbench.samplers import mala
 from ebmbench.samplers.common.buffer import Buffer

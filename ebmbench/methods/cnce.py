@@ -19,7 +19,8 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from ebmbench.core import method
-from ebmbench.core.energy import Energy, Meter
+from ebmbench.core.energy import Energy
+from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw, standard
 from ebmbench.samplers.common.choice import Sampler
 

@@ -15,7 +15,8 @@ from pydantic import Field
 from torch import Tensor
 
 from ebmbench.core import method
-from ebmbench.core.energy import Energy, Meter, score
+from ebmbench.core.energy import Energy, score
+from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw, normal
 from ebmbench.samplers.common.choice import Sampler
 

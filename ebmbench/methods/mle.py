@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from ebmbench.core import method
 from ebmbench.core.contrastive import contrastive
 from ebmbench.core.dataset import Facts
-from ebmbench.core.energy import Meter
+from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw
 from ebmbench.samplers import mala
 from ebmbench.samplers.common.buffer import Buffer
@@ -51,7 +51,7 @@ class Method(method.Method):
 
     def initialise(self, draw: Draw, network: nn.Module) -> "Method":
         """All chains start from noise."""
-        self.buffer.fill(self.facts.starts(self.settings.buffer, draw("buffer")))
+        self.buffer.start_from_noise(self.facts, draw)
         return self
 
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:

@@ -24,7 +24,8 @@ from torch.nn.functional import softplus
 from ebmbench.core import method
 from ebmbench.core import noise as noises
 from ebmbench.core.dataset import Facts
-from ebmbench.core.energy import Energy, Meter
+from ebmbench.core.energy import Energy
+from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw, stream
 from ebmbench.samplers.common.choice import Sampler
 

@@ -20,7 +20,8 @@ from torch import Tensor
 
 from ebmbench.core import method
 from ebmbench.core.dataset import Facts
-from ebmbench.core.energy import Meter, score
+from ebmbench.core.energy import score
+from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw, normal
 from ebmbench.samplers import annealed_langevin
 

@@ -19,7 +19,8 @@ from pydantic import Field
 from torch import Generator, Tensor
 
 from ebmbench.core import method
-from ebmbench.core.energy import Energy, Meter, score_and_curvature
+from ebmbench.core.energy import Energy, score_and_curvature
+from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw, normal
 from ebmbench.samplers.common.choice import Sampler
 

@@ -24,10 +24,15 @@ from ebmbench.errors import UserError
 from ebmbench.models.common import spectral
 from ebmbench.models.common.activations import SLOPE
 from ebmbench.models.common.closed_form import ClosedForm
-from ebmbench.models.common.drawing import convolution, draw_weights, linear
-from ebmbench.models.common.folding import layers_of
+from ebmbench.models.common.convolutional import (
+    convolution,
+    draw_weights,
+    image_shape,
+    linear,
+    make_stack,
+    output_size,
+)
 from ebmbench.models.common.spectral import Spectral
-from ebmbench.models.tiny import image_shape
 
 PAPER = "Xu, Self-Adapting Noise-Contrastive Estimation for Energy-Based Models, Tsinghua University thesis, 2022"
 YEAR = 2022
@@ -67,7 +72,7 @@ class Model(nn.Module):
         convolutions = []
         for kernel, stride, padding, outputs in CONVOLUTIONS[settings.variant]:
             convolutions.append(convolution(channels, share(outputs), kernel, stride, padding))
-            channels, size = share(outputs), [(side + 2 * padding - kernel) // stride + 1 for side in size]
+            channels, size = share(outputs), output_size(size, kernel, stride, padding)
         if min(size) < 1:
             least = {"A": "28×28"}.get(settings.variant, "32×32")
             raise UserError(
@@ -107,4 +112,4 @@ class Model(nn.Module):
 
     def fixed(self) -> ClosedForm:
         """The same energy with today's weights, normalised once for a chain."""
-        return ClosedForm(layers_of(self.convolutions, self.linears, self.size, "leaky_relu"), flat=False)
+        return ClosedForm(make_stack(self.convolutions, self.linears, self.size, "leaky_relu"), flat=False)

@@ -5,15 +5,14 @@ the energy is that of a Gaussian three deviations wide, so Z is finite whatever 
 """
 
 import math
-from typing import Self
 
 import torch
 from pydantic import Field
-from torch import Generator, Tensor, nn
+from torch import Tensor
 
 from ebmbench.core.dataset import Facts
 from ebmbench.models.common.closed_form import ClosedForm
-from ebmbench.models.common.trunk import Trunk, TrunkSettings
+from ebmbench.models.common.trunk import TrunkNetwork, TrunkSettings
 
 PAPER = "LeCun et al., A Tutorial on Energy-Based Learning, 2006 (any network is an energy; initialisation is ours)"
 YEAR = 2006
@@ -25,23 +24,12 @@ class Settings(TrunkSettings):
     confinement: float = Field(1 / 18, ge=0, description="κ, the weight of the quadratic")
 
 
-class Model(nn.Module):
+class Model(TrunkNetwork):
     """The energy `(B, *event) -> (B,)`."""
 
-    centre: Tensor
-    scale: Tensor
-
     def __init__(self, settings: Settings, facts: Facts) -> None:
-        super().__init__()
-        self.trunk = Trunk(settings, math.prod(facts.shape))
+        super().__init__(settings, facts, math.prod(facts.shape))
         self.confinement = settings.confinement
-        self.register_buffer("centre", torch.tensor(facts.mean).reshape(-1))
-        self.register_buffer("scale", torch.tensor(facts.scale))
-
-    def initialise(self, generator: Generator) -> Self:
-        """Draw all weights from one named stream."""
-        self.trunk.initialise(generator)
-        return self
 
     def forward(self, x: Tensor) -> Tensor:
         """E(x)."""

@@ -10,16 +10,17 @@ score, exact metrics apply at every level.
 """
 
 import math
-from typing import Any, Self
+from typing import Any
 
 import torch
 from pydantic import Field
-from torch import Generator, Tensor, nn
+from torch import Tensor
 
 from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import energy_and_score
 from ebmbench.models.common import trunk
-from ebmbench.models.common.trunk import Trunk, TrunkSettings
+from ebmbench.models.common.noise_levels import level_inputs
+from ebmbench.models.common.trunk import TrunkNetwork, TrunkSettings
 
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019; as an energy"
 YEAR = 2019
@@ -31,30 +32,19 @@ class Settings(TrunkSettings):
     confinement: float = Field(1 / 18, ge=0, description="κ, the weight of the quadratic")
 
 
-class Model(nn.Module):
+class Model(TrunkNetwork):
     """The energies of all levels; `given(sigma)` is one of them."""
 
-    centre: Tensor
-    scale: Tensor
-
     def __init__(self, settings: Settings, facts: Facts) -> None:
-        super().__init__()
-        self.trunk = Trunk(settings, math.prod(facts.shape) + 1)
+        super().__init__(settings, facts, math.prod(facts.shape) + 1)
         self.confinement = settings.confinement
-        self.register_buffer("centre", torch.tensor(facts.mean).reshape(-1))
-        self.register_buffer("scale", torch.tensor(facts.scale))
 
-    def initialise(self, generator: Generator) -> Self:
-        """Draw all weights from one named stream."""
-        self.trunk.initialise(generator)
-        return self
-
-    def given(self, sigma: Tensor | float) -> "Level":
+    def given(self, sigma: Tensor | float) -> "EnergyLevel":
         """The energy at a noise level, one for all events or one for each, in the data's units."""
-        return Level(self, sigma)
+        return EnergyLevel(self, sigma)
 
 
-class Level:
+class EnergyLevel:
     """E(·, σ) as an energy `(B, *event) -> (B,)`."""
 
     def __init__(self, model: Model, sigma: Tensor | float) -> None:
@@ -90,14 +80,6 @@ class Level:
         return model.trunk.closed_form(model.confinement, model.centre, width, level)
 
     def _inputs(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        return noisy_inputs(x, self.sigma, self.model.centre, self.model.scale)
-
-
-def noisy_inputs(
-    x: Tensor, sigma: Tensor | float, centre: Tensor, scale: Tensor
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """u, the network's input (u, t), σ as a column, and √(s² + σ²)."""
-    sigma = torch.as_tensor(sigma, dtype=x.dtype, device=x.device).reshape(-1, 1).expand(len(x), 1)
-    width = (scale.square() + sigma.square()).sqrt()
-    u = (x.flatten(1) - centre) / width
-    return u, torch.cat([u, 0.5 * (sigma / scale).log()], dim=1), sigma, width
+        """u as rows, the trunk's input (u, t), and σ and √(s² + σ²) as columns."""
+        u, t, sigma, width = level_inputs(self.model, x.flatten(1), self.sigma)
+        return u, torch.cat([u, t[:, None]], dim=1), sigma, width

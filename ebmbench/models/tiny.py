@@ -16,10 +16,15 @@ from torch.nn.functional import silu
 from torch.nn.utils import convert_conv2d_weight_memory_format
 
 from ebmbench.core.dataset import Facts
-from ebmbench.errors import UserError
 from ebmbench.models.common.closed_form import ClosedForm
-from ebmbench.models.common.drawing import convolution, draw_weights, linear
-from ebmbench.models.common.folding import layers_of
+from ebmbench.models.common.convolutional import (
+    convolution,
+    draw_weights,
+    image_shape,
+    linear,
+    make_stack,
+    output_size,
+)
 
 PAPER = "Du & Mordatch, Implicit Generation and Modeling with Energy-Based Models, NeurIPS 2019; layers: Lippe 2022"
 YEAR = 2019
@@ -71,7 +76,7 @@ class Model(nn.Module):
     def fixed(self) -> ClosedForm:
         """The same energy with today's weights, for a chain."""
         return ClosedForm(
-            layers_of(self.convolutions, [self.hidden, self.head], self.size, "silu"), self.confinement, flat=False
+            make_stack(self.convolutions, [self.hidden, self.head], self.size, "silu"), self.confinement, flat=False
         )
 
     @torch.no_grad()
@@ -80,13 +85,6 @@ class Model(nn.Module):
         for layer in self.convolutions:
             assert isinstance(layer, nn.Conv2d)
             kernel, padding = layer.kernel_size[0], int(layer.padding[0])
-            size = [(side + 2 * padding - kernel) // 2 + 1 for side in size]
+            size = output_size(size, kernel, 2, padding)
             channels = layer.out_channels
         return channels * size[0] * size[1]
-
-
-def image_shape(facts: Facts, model: str) -> list[int]:
-    """`[C, H, W]` of image data; one line for any other."""
-    if len(facts.shape) != 3:
-        raise UserError(f"model {model}: found data of shape {facts.shape}, allowed: images (C, H, W)")
-    return facts.shape

@@ -18,8 +18,8 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import interpolate, silu
 
 from ebmbench.core.dataset import Facts
-from ebmbench.models.common.drawing import convolution, draw_weights, linear
-from ebmbench.models.tiny import image_shape
+from ebmbench.models.common.convolutional import convolution, draw_weights, image_shape, linear
+from ebmbench.models.common.noise_levels import ScoreNetwork
 
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
 YEAR = 2019
@@ -54,11 +54,8 @@ class Block(nn.Module):
         return output
 
 
-class Model(nn.Module):
+class Model(ScoreNetwork):
     """The scores of all levels; `given(sigma)` is one of them."""
-
-    centre: Tensor
-    scale: Tensor
 
     def __init__(self, settings: Settings, facts: Facts) -> None:
         super().__init__()
@@ -98,23 +95,3 @@ class Model(nn.Module):
             h = block(torch.cat([interpolate(h, size=skip.shape[2:], mode="nearest"), skip], dim=1), embedded)
         output: Tensor = self.leave(silu(self.leave_norm(h)))
         return output
-
-    def given(self, sigma: Tensor | float) -> "Level":
-        """The score at a noise level, one for all events or one for each, in the data's units."""
-        return Level(self, sigma)
-
-
-class Level:
-    """s(·, σ), `(B, C, H, W) -> (B, C, H, W)`; not callable, for it has no energy."""
-
-    def __init__(self, model: Model, sigma: Tensor | float) -> None:
-        self.model, self.sigma = model, sigma
-
-    def score(self, x: Tensor, create_graph: bool = False) -> Tensor:
-        """s(x, σ); with `create_graph` it can be differentiated with respect to the weights."""
-        with torch.set_grad_enabled(create_graph):
-            sigma = torch.as_tensor(self.sigma, dtype=x.dtype, device=x.device).reshape(-1).expand(len(x))
-            width = (self.model.scale.square() + sigma.square()).sqrt()
-            u = (x - self.model.centre) / width[:, None, None, None]
-            vector: Tensor = self.model(u, 0.5 * (sigma / self.model.scale).log()) / sigma[:, None, None, None]
-        return vector

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from ebmbench.config.params import FILE
 from ebmbench.config.registry import load
 from ebmbench.core.checkpoint import prefixed, section
-from ebmbench.core.energy import Counts, Meter
+from ebmbench.core.meter import Counts, Meter
 from ebmbench.core.streams import Draw, draws, normal
 from ebmbench.core.torch_compat import Adam
 from ebmbench.errors import UserError

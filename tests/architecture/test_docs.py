@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ebmbench.config.registry import load, names
-from ebmbench.core.energy import Meter
+from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws, stream
 from tests.conftest import gaussian_facts
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ebmbench.config.registry import describe, load, names
-from ebmbench.core.energy import Meter
+from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw, draws, stream
 from tests.conftest import gaussian_facts
 

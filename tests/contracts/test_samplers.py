@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from ebmbench.config.registry import describe, load, names
-from ebmbench.core.energy import Meter
+from ebmbench.core.meter import Meter
 from ebmbench.core.streams import stream
 from ebmbench.errors import UserError
 from ebmbench.samplers import langevin

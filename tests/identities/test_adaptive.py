@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ebmbench.core.contrastive import contrastive
-from ebmbench.core.energy import Meter
+from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws
 from ebmbench.methods import adance, mle
 from ebmbench.methods.adance import adaptive_contrast

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ebmbench.core.contrastive import contrastive
-from ebmbench.core.energy import Meter
+from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws
 from ebmbench.methods import adabrm, adance
 from ebmbench.methods.adabrm import DIVERGENCES, Name, bregman_ratio_matching

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ebmbench.core.energy import Meter
+from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws
 from ebmbench.methods.cnce import Method, Settings, conditional_noise_contrastive
 from tests.conftest import gaussian_facts

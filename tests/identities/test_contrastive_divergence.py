@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from ebmbench.core.contrastive import contrastive
-from ebmbench.core.energy import Meter
+from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws, stream
 from ebmbench.methods import cd, mle
 from ebmbench.samplers import mala

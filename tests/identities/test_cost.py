@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from ebmbench.config.registry import load
-from ebmbench.core.energy import Meter
+from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws, stream
 from ebmbench.samplers import langevin, mala
 from tests.conftest import gaussian_facts

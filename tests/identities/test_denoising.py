@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from ebmbench.core.energy import Energy, Meter, score
+from ebmbench.core.energy import Energy, score
+from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws, stream
 from ebmbench.data.densities.mixture import Mixture
 from ebmbench.methods.dsm import Method, Settings, denoising_score_matching

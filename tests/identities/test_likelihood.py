@@ -5,7 +5,7 @@ import torch
 
 from ebmbench.config.registry import load
 from ebmbench.core.contrastive import contrastive
-from ebmbench.core.energy import Meter
+from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws, stream
 from ebmbench.methods.mle import Method, Settings
 from tests.conftest import gaussian_facts

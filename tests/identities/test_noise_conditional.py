@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from ebmbench.core.energy import Meter
+from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws
 from ebmbench.data.densities.mixture import Mixture
 from ebmbench.methods import dsm, ncsn

@@ -3,7 +3,8 @@
 import torch
 
 from ebmbench.config.registry import load
-from ebmbench.core.energy import Meter, score
+from ebmbench.core.energy import score
+from ebmbench.core.meter import Meter
 from ebmbench.core.streams import stream
 from tests.conftest import gaussian_facts
 

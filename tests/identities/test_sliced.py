@@ -7,7 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from ebmbench.core.energy import Energy, Meter
+from ebmbench.core.energy import Energy
+from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws, stream
 from ebmbench.methods.ssm import Distribution, Method, Settings, draw_directions, sliced_score_matching
 from tests.conftest import gaussian_facts

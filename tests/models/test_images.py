@@ -7,12 +7,13 @@ import torch
 
 from ebmbench.config.registry import load
 from ebmbench.config.sections import Training
-from ebmbench.core.energy import Meter, score
+from ebmbench.core.energy import score
+from ebmbench.core.meter import Meter
 from ebmbench.core.streams import stream
 from ebmbench.errors import UserError
 from ebmbench.models import convnet, tiny, unet
 from ebmbench.models.common import spectral
-from ebmbench.models.common.drawing import convolution, draw_weights
+from ebmbench.models.common.convolutional import convolution, draw_weights
 from ebmbench.models.common.spectral import Spectral
 from ebmbench.samplers.langevin import langevin
 from ebmbench.training.job import Job

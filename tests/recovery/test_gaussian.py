@@ -15,7 +15,8 @@ from torch import Tensor, nn
 
 from ebmbench.config.registry import load, names
 from ebmbench.core.dataset import Facts
-from ebmbench.core.energy import Meter, score
+from ebmbench.core.energy import score
+from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws, stream
 
 BATCH, RATE = 512, 0.1

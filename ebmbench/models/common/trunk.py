@@ -7,11 +7,13 @@ place of eight modes.
 
 import math
 from dataclasses import dataclass
+from typing import Self
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Generator, Tensor, nn
 
+from ebmbench.core.dataset import Facts
 from ebmbench.core.torch_compat import skip_init
 from ebmbench.models.common.activations import ACTIVATIONS, Name
 from ebmbench.models.common.closed_form import ClosedForm
@@ -76,6 +78,24 @@ class Trunk(nn.Module):
             head = Linear(head.weight * level.factor, head.bias * level.factor)
         entry = Entry((first.weight[:, : len(centre)] / scale).contiguous(), bias)
         return ClosedForm(Stack([entry, *rest], head, self.activation), kappa / float(scale) ** 2, centre)
+
+
+class TrunkNetwork(nn.Module):
+    """Base of the perceptrons: a trunk, and the data's mean and deviation as buffers."""
+
+    centre: Tensor
+    scale: Tensor
+
+    def __init__(self, settings: TrunkSettings, facts: Facts, inputs: int, outputs: int = 1) -> None:
+        super().__init__()
+        self.trunk = Trunk(settings, inputs, outputs)
+        self.register_buffer("centre", torch.tensor(facts.mean).reshape(-1))
+        self.register_buffer("scale", torch.tensor(facts.scale))
+
+    def initialise(self, generator: Generator) -> Self:
+        """Draw all weights from one named stream."""
+        self.trunk.initialise(generator)
+        return self
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
+from ebmbench.core.dataset import Facts
 from ebmbench.core.streams import Draw
 from ebmbench.samplers.common.chain import Chain
 
 
 class Buffer(nn.Module):
-    """A fixed number of chains; one that was never filled or moved begins where it is told to restart."""
+    """A fixed number of chains. A chain that has not begun yet is restarted the first time it is drawn."""
 
     chains: Tensor
     begun: Tensor
@@ -25,9 +26,9 @@ class Buffer(nn.Module):
         self.register_buffer("chains", torch.zeros(count, *shape))
         self.register_buffer("begun", torch.zeros(count, dtype=torch.bool))
 
-    def fill(self, chains: Tensor) -> None:
-        """Start all chains, each at its row."""
-        self.chains.copy_(chains)
+    def start_from_noise(self, facts: Facts, draw: Draw) -> None:
+        """Start all chains from noise as wide as the data."""
+        self.chains.copy_(facts.starts(len(self.chains), draw("buffer")))
         self.begun.fill_(True)
 
     def advance(self, move: Callable[[Tensor], Chain], fresh: Tensor, rate: float, draw: Draw) -> Chain:

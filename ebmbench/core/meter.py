@@ -1,0 +1,116 @@
+"""The meter: a network as an energy that counts what training asks of it.
+
+Cost is counted in *network passes per event*. A forward pass is 1 and a backward pass through it is 1. So an energy
+evaluation costs 1, an input gradient 2 (there and back), and the parameter gradient of a loss as many passes more as
+its graph holds: 1 for an energy, 2 for a score that was itself differentiated. A network that gives the score as a
+vector needs one pass for it. A second derivative along a direction goes back through both passes of the score and
+costs two more. Counts are integers and the same on every machine, so a faster computer cannot stretch a budget.
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ebmbench.core.energy import energy_and_score, energy_score_and_curvature, fixed, score
+
+
+@dataclass
+class Counts:
+    """Events sent through the network so far, by purpose, and the passes they add up to."""
+
+    energy_evaluations: int = 0
+    input_gradients: int = 0
+    parameter_gradients: int = 0
+    passes: int = 0
+
+    def as_dict(self) -> dict[str, int]:
+        """The four counts by name."""
+        return asdict(self)
+
+
+@dataclass
+class _Graph:
+    """Events and passes that stand in the graph of the loss to come."""
+
+    events: int = 0
+    passes: int = 0
+
+
+class Meter:
+    """A network as an energy that counts what is asked of it."""
+
+    def __init__(
+        self,
+        network: Any,
+        counts: Counts | None = None,
+        graph: _Graph | None = None,
+        seen: list[Tensor] | None = None,
+    ) -> None:
+        self.network = network
+        self.counts = counts or Counts()
+        self._graph = graph or _Graph()
+        self.seen = seen  # the energies that were asked for, without their graphs, where somebody watches them
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """E(x), counted."""
+        self.counts.energy_evaluations += x.shape[0]
+        self._count(x.shape[0], kept=torch.is_grad_enabled())
+        value: Tensor = self.network(x)
+        self._see(value)
+        return value
+
+    def energy_and_score(self, x: Tensor, create_graph: bool = False) -> tuple[Tensor, Tensor]:
+        """E(x) and s(x), counted; with `create_graph` both passes stand in the graph of the loss."""
+        self.counts.input_gradients += x.shape[0]
+        self._count(x.shape[0], kept=create_graph, passes=2)
+        value, s = energy_and_score(self.network, x, create_graph)
+        self._see(value)
+        return value, s
+
+    def fixed(self) -> "Meter":
+        """The network for a chain; its cost is counted here."""
+        return Meter(fixed(self.network), self.counts, self._graph, self.seen)
+
+    def score(self, x: Tensor, create_graph: bool = False) -> Tensor:
+        """s(x), counted: one pass if the network is itself a score, else two; who watches sees the energies too."""
+        both, alone = hasattr(self.network, "energy_and_score"), hasattr(self.network, "score")
+        if not alone or (both and self.seen is not None):
+            return self.energy_and_score(x, create_graph)[1]
+        self.counts.input_gradients += x.shape[0]
+        self._count(x.shape[0], kept=create_graph, passes=2 if both else 1)
+        return score(self.network, x, create_graph)
+
+    def energy_score_and_curvature(self, x: Tensor, directions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """E(x), s(x) and its derivative along each direction, counted: two passes, and two more for each direction."""
+        self.counts.input_gradients += x.shape[0] * (1 + len(directions))
+        self._count(x.shape[0], kept=True, passes=2 + 2 * len(directions))
+        value, s, curvature = energy_score_and_curvature(self.network, x, directions)
+        self._see(value)
+        return value, s, curvature
+
+    def given(self, sigma: Tensor) -> "Meter":
+        """A noise-conditional network at one level per event; its cost is counted here."""
+        return Meter(self.network.given(sigma), self.counts, self._graph, self.seen)
+
+    def beside(self, network: nn.Module) -> "Meter":
+        """Another network (a frozen copy, say) whose cost is counted here too."""
+        return Meter(network, self.counts, seen=self.seen)
+
+    def backward(self, loss: Tensor) -> None:
+        """Differentiate a loss with respect to the parameters, counted by the graph that it was built from."""
+        torch.autograd.backward(loss)
+        self.counts.parameter_gradients += self._graph.events
+        self.counts.passes += self._graph.passes
+        self._graph.events = self._graph.passes = 0
+
+    def _see(self, value: Tensor) -> None:
+        if self.seen is not None:
+            self.seen.append(value.detach())
+
+    def _count(self, events: int, kept: bool, passes: int = 1) -> None:
+        self.counts.passes += passes * events
+        if kept:
+            self._graph.events += events
+            self._graph.passes += passes * events
