@@ -10,10 +10,10 @@ from typing import Any
 from ebmbench.cli.command import add_command, project
 from ebmbench.errors import UserError
 from ebmbench.workspace.code_hash import freeze
+from ebmbench.workspace.layout import TESTED_CLAIMS, lock_file
 
 TEXT = "List the literature's claims, or put some to the test (all of them: ebmbench run --suite claims)"
 EXAMPLE = "ebmbench claims | ebmbench claims run adance_one_is_mle | ebmbench claims run nce_learns_log_z --first 5000"
-WHERE = Path("work", "claims")
 
 
 def add(commands: Any) -> None:
@@ -55,16 +55,16 @@ def _run(root: Path, arguments: argparse.Namespace) -> int:
     for name in arguments.names:
         with _at_work(root, name):
             account = put_to_test(name, first, None, Bench(root, arguments.fresh))
-            account.save(root / WHERE / name)
+            account.save(root / TESTED_CLAIMS / name)
         print(told(account))
-        print(f"  files: {(WHERE / name).as_posix()}/\n")
+        print(f"  files: {(TESTED_CLAIMS / name).as_posix()}/\n")
     return 0
 
 
 @contextmanager
 def _at_work(root: Path, name: str) -> Iterator[None]:
     """Hold the lock of the claim's stage: `ebmbench clean` must not take away what is being made."""
-    path = root / "work" / "locks" / f"claim_{name}.lock"
+    path = lock_file(root, f"claim@{name}")
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8") as file:
         try:

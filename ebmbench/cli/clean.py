@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ebmbench.cli.command import add_command, project
+from ebmbench.workspace.layout import WORK
 
 if TYPE_CHECKING:
     from ebmbench.stages.cleanup import Share
@@ -33,14 +34,14 @@ def act(arguments: argparse.Namespace) -> int:
 
     root = project()
     with only_flow(root), ExitStack() as held:  # not under the feet of a running flow
-        no_stage(root / "work")
-        found = shares(root / "work", is_claimed)
+        no_stage(root / WORK)
+        found = shares(root / WORK, is_claimed)
         doomed = {kind: share for kind, share in found.items() if kind in (CHEAP + DEAR if arguments.all else CHEAP)}
         for path in _paths(doomed):
             if (path / ".git").exists():  # a clone
                 held.enter_context(only_flow(path))
         if not arguments.dry_run:
-            _remove(_paths(doomed), root / "work")
+            _remove(_paths(doomed), root / WORK)
     kept = {kind: share for kind, share in found.items() if kind not in doomed}
     foreign = [path.relative_to(root).as_posix() for path in kept[FOREIGN].paths] if FOREIGN in kept else []
     hint = " (--all frees the rest)" if any(kind in DEAR for kind in kept) else ""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ebmbench.errors import UserError
+from ebmbench.workspace.layout import PARAMS_YAML
 
 
 def add_command(
@@ -27,7 +28,7 @@ def add_command(
 def project() -> Path:
     """The project's root: the current folder, which must hold `params.yaml`."""
     root = Path.cwd()
-    if not (root / "params.yaml").is_file():
+    if not (root / PARAMS_YAML).is_file():
         raise UserError(
             f"params.yaml: not found in {root}; run ebmbench in the project's root, or `ebmbench suite use quick` there"
         )

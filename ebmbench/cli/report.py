@@ -6,6 +6,7 @@ from typing import Any
 
 from ebmbench.cli.command import add_command, project, told
 from ebmbench.errors import UserError
+from ebmbench.workspace.layout import report_folder
 
 TEXT = (
     "Build reports/<suite>/latest, release it as a version that is never edited again, or export its numbers "
@@ -69,7 +70,7 @@ def _export(file: str | None, source: Path | None) -> int:
         raise UserError("report export: found no file, allowed: a name that ends in .csv, .json or .parquet")
     from ebmbench.report.results.table import load_results, write_results
 
-    frame = load_results(source or project() / "reports" / _suite(project()) / "latest")
+    frame = load_results(source or report_folder(project(), _suite(project())))
     with told(Path(file)):
         write_results(frame, Path(file))
     print(f"{file}: {len(frame)} rows")

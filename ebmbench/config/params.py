@@ -25,10 +25,7 @@ from ebmbench.config.sections import (
 )
 from ebmbench.config.yaml import lay_over
 from ebmbench.errors import UserError
-
-FILE = "params.yaml"
-OUTPUTS = ("work", "runs", "reports", "prepared", "features")  # folders that the program writes, and removes from
-DOWNLOADS = "work/downloads"  # where it reads what it fetched itself
+from ebmbench.workspace.layout import DOWNLOADS, OUTPUTS, PARAMS_YAML
 
 
 class Params(Section):
@@ -55,14 +52,14 @@ class Params(Section):
             return self
         key = f"datasets.{dataset}.overrides"
         for section, values in overrides.items():
-            known(section, OVERRIDABLE, FILE, key)
+            known(section, OVERRIDABLE, PARAMS_YAML, key)
             if not isinstance(values, dict):
-                raise UserError(f"{FILE}: {key}.{section}: found {values!r}, allowed: a mapping")
+                raise UserError(f"{PARAMS_YAML}: {key}.{section}: found {values!r}, allowed: a mapping")
             for name in OVERRIDABLE[section] and values:
-                known(name, OVERRIDABLE[section], FILE, f"{key}.{section}")
+                known(name, OVERRIDABLE[section], PARAMS_YAML, f"{key}.{section}")
         whole = self.model_dump()
         lay_over(whole, overrides)
-        return check(Params, whole, FILE, key)
+        return check(Params, whole, PARAMS_YAML, key)
 
 
 # What a dataset may change: all that concerns its own cells, with the keys where not all do.
@@ -74,18 +71,18 @@ OVERRIDABLE: dict[str, tuple[str, ...]] = {
 
 def load_params(root: Path) -> Params:
     """Read and check `params.yaml`: forms first, then that every name exists."""
-    params = check(Params, read_yaml(root / FILE), FILE)
+    params = check(Params, read_yaml(root / PARAMS_YAML), PARAMS_YAML)
     _check_names(params)
     _check_inputs(root, params)
     for dataset, entry in params.datasets.items():
-        outside_outputs(root, entry.source, f"{FILE}: datasets.{dataset}.source")
+        outside_outputs(root, entry.source, f"{PARAMS_YAML}: datasets.{dataset}.source")
         if entry.overrides:
             _check_names(params.on(dataset))
             _check_inputs(root, params.on(dataset))
     return params
 
 
-def outside_outputs(root: Path, path: str | None, key: str, *, but: str | None = None) -> None:
+def outside_outputs(root: Path, path: str | None, key: str, *, but: Path | None = None) -> None:
     """Refuse an input among the outputs, `but` excepted: DVC empties them, and so does the program."""
     if path is None or "\0" in path:  # which no file has in its name
         return
@@ -107,8 +104,8 @@ def _places(path: Path) -> set[Path]:
 
 
 def _check_inputs(root: Path, params: Params) -> None:
-    outside_outputs(root, params.data.root, f"{FILE}: data.root", but=DOWNLOADS)
-    outside_outputs(root, params.metrics.inception_weights, f"{FILE}: metrics.inception_weights")
+    outside_outputs(root, params.data.root, f"{PARAMS_YAML}: data.root", but=DOWNLOADS)
+    outside_outputs(root, params.metrics.inception_weights, f"{PARAMS_YAML}: metrics.inception_weights")
 
 
 def _check_names(params: Params) -> None:
@@ -125,10 +122,10 @@ def _check_names(params: Params) -> None:
     _known(params.models, allowed["models"], "models")
     for key, values in chosen.items():
         if doubles := [value for value, times in Counter(values).items() if times > 1]:
-            raise UserError(f"{FILE}: benchmark.{key}: found {doubles[0]!r} twice, allowed: each value once")
+            raise UserError(f"{PARAMS_YAML}: benchmark.{key}: found {doubles[0]!r} twice, allowed: each value once")
 
 
 def _known(chosen: Iterable[str], allowed: Iterable[str], key: str) -> None:
     options = set(allowed)
     for name in chosen:
-        known(name, options, FILE, key)
+        known(name, options, PARAMS_YAML, key)

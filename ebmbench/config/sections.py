@@ -59,9 +59,6 @@ class Benchmark(Section):
         return self
 
 
-CLAIMS_FOLDER = "_claims"  # in `runs/<suite>/`, beside the folders of datasets
-
-
 class Claims(Section):
     """The seeds that claims are decided by; how many, each claim says itself."""
 

@@ -10,18 +10,19 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from ebmbench.config.params import FILE, Params
+from ebmbench.config.params import Params
 from ebmbench.config.schema import check, read_yaml
 from ebmbench.config.yaml import lay_over
 from ebmbench.errors import UserError, in_words, nearest
 from ebmbench.workspace.files import write_text
+from ebmbench.workspace.layout import DEFAULTS, PARAMS_YAML, SUITES
 
 INVITATION = "Edit freely: DVC runs again what an edit concerns."
 
 
 def available(root: Path) -> dict[str, str]:
     """The suites by name, with the comment that each begins with."""
-    files = sorted(file for file in (root / "suites").glob("*.yaml") if file.stem != "defaults")
+    files = sorted(file for file in (root / SUITES).glob("*.yaml") if file.stem != "defaults")
     return {file.stem: _first_line(file).lstrip("# ") for file in files}
 
 
@@ -29,25 +30,26 @@ def _first_line(file: Path) -> str:
     try:
         return next(iter(file.read_text(encoding="utf-8").splitlines()), "")
     except (ValueError, OSError) as error:
-        raise UserError(f"suites/{file.name}: not readable: {in_words(error)}") from error
+        raise UserError(f"{SUITES}/{file.name}: not readable: {in_words(error)}") from error
 
 
 def use(root: Path, name: str, force: bool = False) -> None:
     """Write a suite into `params.yaml`; refuse if that would drop the user's edits."""
     chosen = _resolved(root, name)
-    if not force and (root / FILE).is_file() and (edits := local_edits(root)):
+    if not force and (root / PARAMS_YAML).is_file() and (edits := local_edits(root)):
         raise UserError(
-            f"{FILE}: found edits that no suite has ({', '.join(edits)}); keep them in a suite of your own, or --force"
+            f"{PARAMS_YAML}: found edits that no suite has ({', '.join(edits)}); "
+            "keep them in a suite of your own, or --force"
         )
     text = io.StringIO()
     _yaml().dump(chosen, text)
-    check(Params, YAML(typ="safe").load(text.getvalue()), f"suites/{name}.yaml")
-    write_text(root / FILE, text.getvalue())
+    check(Params, YAML(typ="safe").load(text.getvalue()), f"{SUITES}/{name}.yaml")
+    write_text(root / PARAMS_YAML, text.getvalue())
 
 
 def local_edits(root: Path) -> list[str]:
     """Keys of `params.yaml` that differ from the suite it names, then comments that no suite brought."""
-    current = read_yaml(root / FILE)
+    current = read_yaml(root / PARAMS_YAML)
     benchmark = current.get("benchmark")
     suite = benchmark.get("suite") if isinstance(benchmark, dict) else benchmark
     if not isinstance(suite, str) or suite not in available(root):
@@ -57,9 +59,9 @@ def local_edits(root: Path) -> list[str]:
 
 def _resolved(root: Path, name: str) -> Any:
     if name not in available(root):
-        raise UserError(f"suites/: found '{name}', {nearest(name, available(root))}")
-    whole = _yaml().load((root / "suites" / "defaults.yaml").read_text(encoding="utf-8"))
-    overlay = root / "suites" / f"{name}.yaml"
+        raise UserError(f"{SUITES}/: found '{name}', {nearest(name, available(root))}")
+    whole = _yaml().load((root / DEFAULTS).read_text(encoding="utf-8"))
+    overlay = root / SUITES / f"{name}.yaml"
     read_yaml(overlay)  # names the file if it cannot be read; the round trip below keeps how values are written
     lay_over(whole, _yaml().load(overlay.read_text(encoding="utf-8")))
     for section in ("datasets", "methods"):
@@ -72,9 +74,9 @@ def _resolved(root: Path, name: str) -> Any:
 
 def _own_comments(root: Path, suite: str) -> list[str]:
     """Comments of `params.yaml` that writing the suite did not bring there."""
-    files = [root / "suites" / f"{name}.yaml" for name in ("defaults", suite)]
+    files = [root / SUITES / f"{name}.yaml" for name in ("defaults", suite)]
     brought = {_headline(suite)}.union(*(comments(file.read_text(encoding="utf-8")) for file in files))
-    own = [one for one in comments((root / FILE).read_text(encoding="utf-8")) if one not in brought]
+    own = [one for one in comments((root / PARAMS_YAML).read_text(encoding="utf-8")) if one not in brought]
     return [f"the comment '{one if len(one) <= 60 else one[:59] + '…'}'" for one in own]
 
 

@@ -1,11 +1,11 @@
-"""YAML as plain values, of bounded depth and size, so that a file of a few lines can neither crash nor fill memory.
+"""YAML as plain values: reading it safely, looking keys up, laying one mapping over another.
 
-Ten lines of aliases of aliases stand for 10⁹ values, and a hundred thousand brackets overflow the stack of the parser
-written in C, which no `except` catches. Both are seen in the stream of events, before anything is built.
-
-Laying one mapping over another: how a suite changes the defaults, and a dataset's `overrides` the whole file.
+Depth and size are bounded, so that a small file can neither crash the program nor fill its memory: ten lines of aliases
+of aliases stand for 10⁹ values, and a hundred thousand brackets overflow the stack of the parser written in C. Both are
+seen in the stream of events, before anything is built.
 """
 
+from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -26,6 +26,24 @@ def plain(text: str) -> Any:
     except (YAMLError, KeyError, TypeError, AttributeError) as error:  # the last three: a tag with a value unlike it
         raise ValueError(" ".join(str(error).split())[:300]) from error
     return value
+
+
+def read_mapping(path: Path) -> dict[str, Any]:
+    """A YAML mapping, or an empty one: whether the file is sound is for DVC and `load_params` to judge."""
+    try:
+        tree = plain(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return tree if isinstance(tree, dict) else {}
+
+
+def lookup(tree: Any, key: str, default: Any = None) -> Any:
+    """The value at a dotted key, or the default."""
+    for name in key.split("."):
+        if not isinstance(tree, dict) or name not in tree:
+            return default
+        tree = tree[name]
+    return tree
 
 
 def _bounded(text: str) -> None:

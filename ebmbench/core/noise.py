@@ -7,9 +7,9 @@ from torch import Generator, Tensor
 from torch.distributions import Distribution, Independent, MultivariateNormal, Uniform, constraints
 from torch.nn.functional import linear
 
-from ebmbench.config.params import FILE
 from ebmbench.core.dataset import Facts
 from ebmbench.errors import UserError
+from ebmbench.workspace.layout import PARAMS_YAML
 
 
 class Gaussian(MultivariateNormal):
@@ -41,7 +41,7 @@ def gaussian(facts: Facts, data: Tensor | None, inflation: float, shrinkage: flo
         return Gaussian(mean, inflation * covariance + extra)
     except ValueError as error:
         found = f"found {shrinkage:g}, but the covariance of {facts.name} is singular"
-        raise UserError(f"{FILE}: methods.nce.shrinkage: {found}, allowed: more, such as 0.02") from error
+        raise UserError(f"{PARAMS_YAML}: methods.nce.shrinkage: {found}, allowed: more, such as 0.02") from error
 
 
 def box(facts: Facts, data: Tensor | None, inflation: float) -> Distribution:

@@ -17,8 +17,8 @@ from ebmbench.config.registry import entries
 from ebmbench.experiment.judge import Values, judge
 from ebmbench.metrics.common.evaluation import Evaluation
 from ebmbench.training.trained import load
+from ebmbench.workspace.cell import SNAPSHOT_KIND, passes_of, snapshots
 from ebmbench.workspace.files import replacing
-from ebmbench.workspace.layout import SNAPSHOT_KIND, passes_of, snapshots
 
 COLUMNS = ["label", "metric", "samples", "passes", "value", "reason"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ebmbench.config.params import FILE, Params
+from ebmbench.config.params import Params
 from ebmbench.config.registry import load, names
 from ebmbench.config.schema import check, known
 from ebmbench.config.sections import Sampling
@@ -21,7 +21,8 @@ from ebmbench.experiment.samples import chosen, enough, enough_chains
 from ebmbench.samplers.common.buffer import Buffer
 from ebmbench.samplers.common.chain import SamplerSettings
 from ebmbench.training.job import Job, grid, shown
-from ebmbench.workspace.layout import Cell
+from ebmbench.workspace.cell import Cell
+from ebmbench.workspace.layout import PARAMS_YAML
 
 MOST_RUNS = 10_000  # of a cell: beyond it a sweep is a mistake
 
@@ -40,13 +41,13 @@ def cell_settings(params: Params, method: str) -> Iterator[tuple[Settings, Any, 
     key = f"methods.{method}"
     _sweeps(params.methods[method], len(params.benchmark.seeds), key)
     for section, swept in grid(params.methods[method]):
-        settings = check(load("methods", method).Settings, section, FILE, key)
-        known(settings.model, names("models"), FILE, f"{key}.model")
+        settings = check(load("methods", method).Settings, section, PARAMS_YAML, key)
+        known(settings.model, names("models"), PARAMS_YAML, f"{key}.model")
         _fits(method, settings.model, key)
         model = check(
             load("models", settings.model).Settings,
             params.models.get(settings.model, {}),
-            FILE,
+            PARAMS_YAML,
             f"models.{settings.model}",
         )
         yield settings, model, swept
@@ -126,7 +127,7 @@ class Planned:
 
     def _refuse(self, key: str, reason: str | None) -> None:
         if reason is not None:
-            raise UserError(f"{FILE}: {key}{reason} (on {self.cell.dataset})")
+            raise UserError(f"{PARAMS_YAML}: {key}{reason} (on {self.cell.dataset})")
 
 
 def _built(kind: Any, settings: Any, facts: Facts) -> Any:
@@ -143,7 +144,7 @@ def _built(kind: Any, settings: Any, facts: Facts) -> Any:
 def _weights(root: Path, file: str | None) -> None:
     if file is not None and not ((root / file).is_file() and file.endswith(".safetensors")):
         found = f"found {file!r}, allowed: a file that is there, made by `python -m ebmbench.features.inception`"
-        raise UserError(f"{FILE}: metrics.inception_weights: {found}")
+        raise UserError(f"{PARAMS_YAML}: metrics.inception_weights: {found}")
 
 
 def _sweeps(section: dict[str, Any], seeds: int, key: str) -> None:
@@ -156,11 +157,12 @@ def _sweeps(section: dict[str, Any], seeds: int, key: str) -> None:
             if not labels or len({repr(one) if isinstance(one, list | dict) else one for one in labels}) < len(labels):
                 said = repr(labels) if len(repr(labels)) <= 200 else f"{len(labels)} values, some of them twice"
                 raise UserError(
-                    f"{FILE}: {key}.{name}: found {said}, allowed: one or more different values (samplers, by kind)"
+                    f"{PARAMS_YAML}: {key}.{name}: found {said}, "
+                    "allowed: one or more different values (samplers, by kind)"
                 )
             runs *= len(labels)
     if runs > MOST_RUNS:
-        raise UserError(f"{FILE}: {key}: found {runs} runs (swept values × seeds), allowed: at most {MOST_RUNS}")
+        raise UserError(f"{PARAMS_YAML}: {key}: found {runs} runs (swept values × seeds), allowed: at most {MOST_RUNS}")
 
 
 def _fits(method: str, model: str, key: str) -> None:
@@ -169,7 +171,7 @@ def _fits(method: str, model: str, key: str) -> None:
     if _has_levels(model) != levels:
         fitting = [name for name in names("models") if _has_levels(name) == levels]
         kind = "networks with noise levels" if levels else "networks without noise levels"
-        raise UserError(f"{FILE}: {key}.model: found {model!r}, allowed: {kind} ({', '.join(fitting)})")
+        raise UserError(f"{PARAMS_YAML}: {key}.model: found {model!r}, allowed: {kind} ({', '.join(fitting)})")
 
 
 def _has_levels(model: str) -> bool:

@@ -13,7 +13,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ebmbench.config.params import FILE
 from ebmbench.config.registry import entries, load
 from ebmbench.config.sections import Metrics
 from ebmbench.core.dataset import load_facts
@@ -24,6 +23,7 @@ from ebmbench.experiment.verdict import Verdict
 from ebmbench.metrics.common.evaluation import Evaluation, Unavailable, Value
 from ebmbench.training.run import peak_memory
 from ebmbench.workspace.files import Arrays, load_arrays, read_json, replacing, save_arrays, sha256_of, write_json
+from ebmbench.workspace.layout import PARAMS_YAML
 
 COLUMNS = ["suite", "dataset", "method", "settings", "seed", "label", "digest", "status", "verdict", "verdict_reason"]
 COLUMNS += ["reason", "metric", "samples", "value", "error", "n", "direction", "protocol"]
@@ -48,7 +48,7 @@ def extractor_inputs(features: Path, settings: Metrics, root: Path) -> dict[str,
     """What names the features that images are judged on: the classifier's status, and the weights of Inception."""
     status, weights = features / "status.json", settings.inception_weights
     if weights is not None and not (root / weights).is_file():
-        raise UserError(f"{FILE}: metrics.inception_weights: found {weights!r}, but there is no such file")
+        raise UserError(f"{PARAMS_YAML}: metrics.inception_weights: found {weights!r}, but there is no such file")
     return {
         "classifier": read_json(status) if status.is_file() else None,
         "inception": None if weights is None else sha256_of(root / weights),

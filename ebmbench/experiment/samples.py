@@ -19,7 +19,6 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from ebmbench.config.params import FILE
 from ebmbench.config.sections import Kind, Sampling
 from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy
@@ -31,6 +30,7 @@ from ebmbench.samplers.common.choice import parse
 from ebmbench.training.job import meant
 from ebmbench.training.trained import Trained
 from ebmbench.training.trainer import usable
+from ebmbench.workspace.layout import PARAMS_YAML
 
 FEW = 8  # coordinates, or projections in their place, that a trace follows
 
@@ -107,8 +107,8 @@ def chosen(trained: Sampled, kind: Kind, sampling: Sampling) -> SamplerSettings:
         return trained.own_sampler.model_copy(update={"steps": trained.own_sampler.steps * times})
     named = getattr(trained.settings, "sampler", None) if sampling.own else None
     if named is not None and steps is None:
-        raise UserError(f"{FILE}: sampling.long: found null with own: true, allowed: a number of steps")
-    sampler: SamplerSettings = named or parse(sampling.sampler, FILE, "sampling")
+        raise UserError(f"{PARAMS_YAML}: sampling.long: found null with own: true, allowed: a number of steps")
+    sampler: SamplerSettings = named or parse(sampling.sampler, PARAMS_YAML, "sampling")
     return sampler if steps is None else sampler.model_copy(update={"steps": steps})
 
 
@@ -124,14 +124,18 @@ def enough_chains(buffer: int, count: int) -> None:
     """A buffer of so many chains must give as many samples as the other kinds have."""
     if buffer < count:
         found = f"found {count} for a buffer of {buffer} chains"
-        raise UserError(f"{FILE}: sampling.chains: {found}, allowed: no more, for all kinds are judged on as many")
+        raise UserError(
+            f"{PARAMS_YAML}: sampling.chains: {found}, allowed: no more, for all kinds are judged on as many"
+        )
 
 
 def enough(facts: Facts, sampling: Sampling) -> None:
     """Images are judged beside as many test images: FID depends on the number."""
     if facts.is_image and sampling.chains > facts.test:
         found = f"found {sampling.chains} on {facts.name}"
-        raise UserError(f"{FILE}: sampling.chains: {found}, allowed: at most {facts.test}, as many as test images")
+        raise UserError(
+            f"{PARAMS_YAML}: sampling.chains: {found}, allowed: at most {facts.test}, as many as test images"
+        )
 
 
 def _drawn(chain: Chain, sampler: SamplerSettings, film: Film | None, trace: Trace | None) -> Drawn:

@@ -11,7 +11,6 @@ from typing import Any
 
 import pandas as pd
 
-from ebmbench.config.params import FILE
 from ebmbench.report.figures.classes import classes
 from ebmbench.report.figures.cost import costs
 from ebmbench.report.figures.densities import densities
@@ -35,12 +34,13 @@ from ebmbench.report.results.staleness import Present
 from ebmbench.report.results.table import write_results
 from ebmbench.report.sections.order import Images, assemble
 from ebmbench.workspace.code_hash import text_of
+from ebmbench.workspace.layout import PARAMS_YAML, report_folder
 from ebmbench.workspace.manifest import files_in, is_leftover
 
 # What reports consist of, beside the figures that their pages name: all else in their folders is the user's.
 PAGES = ("report.md", "claims.md")
 FIGURE = re.compile(r"\((figures/[^)]+)\)")
-WRITTEN = {*PAGES, "index.html", "results.csv", "curves.csv", "verdicts.csv", "values.csv", FILE}
+WRITTEN = {*PAGES, "index.html", "results.csv", "curves.csv", "verdicts.csv", "values.csv", PARAMS_YAML}
 
 
 def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
@@ -48,7 +48,7 @@ def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
 
     `report.md` and the same as a page, `index.html`; `figures/`, `results.csv`, `curves.csv` and `params.yaml`.
     """
-    out = out or root / "reports" / str(params["benchmark"]["suite"]) / "latest"
+    out = out or report_folder(root, str(params["benchmark"]["suite"]))
     fresh = empty(out.with_name(f".{out.name}.new"))
     frame = collect(root, params)
     write_results(frame, fresh / "results.csv")
@@ -60,9 +60,9 @@ def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
     present = Present(root, params)
     facts = provenance(root, present.suite, versions_of(present, frame))
     text = assemble(frame, params, images, all_sampled(root, frame), facts)
-    if (root / FILE).is_file():
-        (fresh / FILE).write_bytes(
-            text_of(root / FILE)
+    if (root / PARAMS_YAML).is_file():
+        (fresh / PARAMS_YAML).write_bytes(
+            text_of(root / PARAMS_YAML)
         )  # what the numbers shown were made with, for `ebmbench compare`
     (fresh / "report.md").write_text(text, encoding="utf-8", newline="\n")
     write_page(fresh)

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
-from ebmbench.config.params import FILE
 from ebmbench.config.schema import read_yaml
 from ebmbench.errors import UserError
 from ebmbench.report.results.staleness import describe_change, differences, first_few
@@ -20,6 +19,7 @@ from ebmbench.report.text.numbers import MISSING
 from ebmbench.report.text.tables import markdown_table
 from ebmbench.workspace.failures import failure_of
 from ebmbench.workspace.files import replacing
+from ebmbench.workspace.layout import LATEST, PARAMS_YAML, REPORTS, report_folder
 
 ABOUT = (
     "The latest report of each suite, and the released ones, which are never edited again. Written by "
@@ -36,13 +36,13 @@ def release(root: Path, suite: str, version: str) -> Path:
     """Copy `reports/<suite>/latest/` to `reports/<suite>/<version>/`, list it, and return that folder."""
     if not VERSION.fullmatch(version):
         raise UserError(f"version: found '{version}', allowed: numbers with points, as 0.1.0, 2026.11 or v1")
-    latest = root / "reports" / suite / "latest"
+    latest = report_folder(root, suite)
     target = latest.with_name(version)
     if not any((latest / page).is_file() for page in PAGES):
         raise UserError(f"{latest}: no report to release; `ebmbench run` writes it")
     if target.exists():
         raise UserError(f"{target}: exists already; a released report is never changed, choose another version")
-    _check_params(latest / FILE, root / FILE)
+    _check_params(latest / PARAMS_YAML, root / PARAMS_YAML)
     _check_stale(latest)
     if failure := failure_of(root, "report"):
         raise UserError(f"{latest}: older than a build that failed ({failure}); `ebmbench report` builds it anew")
@@ -79,7 +79,7 @@ def _check_stale(latest: Path) -> None:
 def list_releases(suite: Path) -> list[str]:
     """The released versions of a suite, newest first; folders whose name is no version come last."""
     names = {file.parent.name for page in PAGES for file in suite.glob(f"[!.]*/{page}")}
-    return sorted(names - {"latest"}, key=_age, reverse=True)
+    return sorted(names - {LATEST}, key=_age, reverse=True)
 
 
 def _age(name: str) -> tuple[Version, str]:
@@ -91,7 +91,7 @@ def _age(name: str) -> tuple[Version, str]:
 
 def write_index(root: Path) -> Path:
     """Write `reports/README.md`: every suite with its latest report and its releases."""
-    index = root / "reports" / "README.md"
+    index = root / REPORTS / "README.md"
     rows = [[f"`{suite.name}`", *links] for suite in sorted(index.parent.iterdir()) if any(links := _links(suite))]
     table = markdown_table(["suite", "latest", "released"], [[text or MISSING for text in row] for row in rows], left=3)
     with replacing(index) as temporary:
@@ -101,7 +101,7 @@ def write_index(root: Path) -> Path:
 
 def _links(suite: Path) -> list[str]:
     """Links to the latest report and to all releases; empty where there is none."""
-    return [_link(suite / "latest"), " · ".join(_link(suite / version) for version in list_releases(suite))]
+    return [_link(suite / LATEST), " · ".join(_link(suite / version) for version in list_releases(suite))]
 
 
 def _link(report: Path) -> str:

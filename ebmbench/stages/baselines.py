@@ -1,6 +1,5 @@
 """baselines@<dataset>: judge the oracle, the Gaussian and whatever else nobody trained, as ordinary rows."""
 
-import argparse
 import sys
 import time
 from dataclasses import replace
@@ -15,9 +14,10 @@ from ebmbench.data.sources.loading import Truth, open_truth
 from ebmbench.experiment.judge import collect, extractor_inputs, judge, leave, said
 from ebmbench.experiment.verdict import verdict
 from ebmbench.metrics.common.evaluation import Evaluation
-from ebmbench.stages.runner import run_stage
+from ebmbench.stages.runner import stage_main
 from ebmbench.workspace.code_hash import code_hash
 from ebmbench.workspace.files import read_json, write_json
+from ebmbench.workspace.layout import BASELINES, WORK, cell_folder, features_folder, prepared_folder
 from ebmbench.workspace.progress import pulse
 from ebmbench.workspace.store import Store, digest
 
@@ -25,13 +25,13 @@ from ebmbench.workspace.store import Store, digest
 def judge_baselines(root: Path, dataset: str) -> None:
     """All baselines with all seeds; a seed draws other samples."""
     params = load_params(root).on(dataset)
-    data = root / "prepared" / dataset
+    data = prepared_folder(root, dataset)
     truth = open_truth(dataset, params.datasets[dataset], root, data)
-    store, done = Store(root / "work"), {}
+    store, done = Store(root / WORK), {}
     for name, seed in pulse.each(product(params.benchmark.baselines, params.benchmark.seeds)):
         baseline = Baseline(root, dataset, params, name, seed, truth)
         done[baseline.label] = store.obtain(baseline.digest(), baseline.make)
-    folder = root / "runs" / params.benchmark.suite / dataset / "_baselines"
+    folder = cell_folder(root, params.benchmark.suite, dataset, BASELINES)
     collect(folder, {"suite": params.benchmark.suite, "dataset": dataset}, done, data, truth.density)
     write_json(folder / "cost.json", {label: read_json(run / "cost.json") for label, run in done.items()})
 
@@ -40,8 +40,8 @@ class Baseline:
     """One baseline with one seed."""
 
     def __init__(self, root: Path, dataset: str, params: Params, name: str, seed: int, truth: Truth) -> None:
-        self.data, self.root, self.dataset = root / "prepared" / dataset, root, dataset
-        self.features = root / "features" / dataset
+        self.data, self.root, self.dataset = prepared_folder(root, dataset), root, dataset
+        self.features = features_folder(root, dataset)
         self.params, self.name, self.seed, self.truth = params, name, seed, truth
         self.label = f"{name}/seed={seed}"
 
@@ -81,12 +81,7 @@ class Baseline:
         leave(result, run, values, evaluations, {}, clock)
 
 
-def main(argv: list[str] | None = None) -> int:
-    """`python -m ebmbench.stages.baselines DATASET`."""
-    parser = argparse.ArgumentParser(prog="ebmbench baselines", description=__doc__)
-    parser.add_argument("dataset")
-    dataset = parser.parse_args(argv).dataset
-    return run_stage(f"baselines@{dataset}", lambda root: judge_baselines(root, dataset))
+main = stage_main("baselines", judge_baselines, __doc__, "dataset")
 
 
 if __name__ == "__main__":

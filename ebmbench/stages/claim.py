@@ -5,7 +5,6 @@ figure.png and cost.json. Seeds from `claims.first` on decide it, those from `cl
 verdict is theirs if they agree.
 """
 
-import argparse
 import sys
 import time
 from pathlib import Path
@@ -13,9 +12,9 @@ from pathlib import Path
 from ebmbench.claims.testing.bench import Bench
 from ebmbench.claims.testing.record import put_to_test
 from ebmbench.config.params import load_params
-from ebmbench.config.sections import CLAIMS_FOLDER
-from ebmbench.stages.runner import run_stage
+from ebmbench.stages.runner import stage_main
 from ebmbench.workspace.files import write_json
+from ebmbench.workspace.layout import claim_folder
 
 
 def decide_claim(root: Path, name: str, fresh: bool = False) -> None:
@@ -23,19 +22,13 @@ def decide_claim(root: Path, name: str, fresh: bool = False) -> None:
     params, clock = load_params(root), time.perf_counter()
     bench = Bench(root, fresh)
     account = put_to_test(name, params.claims.first, params.claims.again, bench)
-    folder = root / "runs" / params.benchmark.suite / CLAIMS_FOLDER / name
+    folder = claim_folder(root, params.benchmark.suite, name)
     account.save(folder)  # file by file: the folder itself is no output, and may hold a file of the user's
     write_json(folder / "cost.json", {"seconds": round(time.perf_counter() - clock, 1)})
     print(account.line)
 
 
-def main(argv: list[str] | None = None) -> int:
-    """`python -m ebmbench.stages.claim NAME`."""
-    parser = argparse.ArgumentParser(prog="ebmbench.stages.claim", description=__doc__)
-    parser.add_argument("name", help="a file of ebmbench/claims")
-    parser.add_argument("--fresh", action="store_true", help="measure everything anew, even what work/ still has")
-    arguments = parser.parse_args(argv)
-    return run_stage(f"claim@{arguments.name}", lambda root: decide_claim(root, arguments.name, arguments.fresh))
+main = stage_main("claim", decide_claim, __doc__, "name", fresh=True)
 
 
 if __name__ == "__main__":

@@ -23,20 +23,22 @@ from ebmbench.experiment.curve import curve, write_curves
 from ebmbench.experiment.judge import Values, collect, extractor_inputs, judge, leave, said
 from ebmbench.experiment.verdict import Verdict, verdict
 from ebmbench.metrics.common.evaluation import Evaluation, Subject, Value
-from ebmbench.stages.runner import run_stage
+from ebmbench.stages.runner import stage_main
 from ebmbench.training.trained import load
+from ebmbench.workspace.cell import TRACE, Cell
 from ebmbench.workspace.code_hash import code_hash
 from ebmbench.workspace.files import load_arrays, read_json, sha256_of, write_json
-from ebmbench.workspace.layout import TRACE, Cell, cell_parser, open_cell
 from ebmbench.workspace.progress import pulse
 from ebmbench.workspace.store import Store, digest
 
 COUNTS = ("energy_evaluations", "input_gradients", "parameter_gradients", "passes")
 
 
-def evaluate_cell(cell: Cell, params: Params) -> None:
+def evaluate_cell(root: Path, dataset: str, method: str, fresh: bool = False) -> None:
     """Make or find the judgement of every run, then write the cell's files."""
-    truth = open_truth(cell.dataset, params.datasets[cell.dataset], cell.root, cell.data)
+    params = load_params(root).on(dataset)
+    cell = Cell(root, params.benchmark.suite, dataset, method, fresh)
+    truth = open_truth(dataset, params.datasets[dataset], root, cell.data)
     store = Store(cell.work, cell.fresh)
     runs = {label: Run(cell, params, truth, status) for label, status in cell.runs().items()}
     done = {label: store.obtain(run.digest(), run.make) for label, run in pulse.each(runs.items())}
@@ -141,15 +143,7 @@ def _tensor(path: Path) -> Tensor:
     return torch.from_numpy(np.load(path, allow_pickle=False))
 
 
-def main(argv: list[str] | None = None) -> int:
-    """`python -m ebmbench.stages.evaluate DATASET METHOD`."""
-    arguments = cell_parser("evaluate", __doc__).parse_args(argv)
-
-    def work(root: Path) -> None:
-        params = load_params(root)
-        evaluate_cell(open_cell(root, params, arguments), params.on(arguments.dataset))
-
-    return run_stage(f"evaluate@{arguments.dataset}-{arguments.method}", work)
+main = stage_main("evaluate", evaluate_cell, __doc__, "dataset", "method", fresh=True)
 
 
 if __name__ == "__main__":

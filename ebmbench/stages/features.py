@@ -4,7 +4,6 @@ Writes `features/<dataset>/`: classifier.safetensors and status.json (accuracy o
 name), the same bytes every time. Data that are no labelled images leave a status `skipped`, with the reason.
 """
 
-import argparse
 import shutil
 import sys
 import time
@@ -16,25 +15,26 @@ from ebmbench.config.sections import Features
 from ebmbench.core.dataset import Facts, load_facts, read_labels, read_split
 from ebmbench.features.classifier import train
 from ebmbench.features.reference import Reference, tensors_hash
-from ebmbench.stages.runner import run_stage
+from ebmbench.stages.runner import stage_main
 from ebmbench.workspace.code_hash import code_hash
 from ebmbench.workspace.files import sha256_of, write_json
+from ebmbench.workspace.layout import WORK, features_folder, prepared_folder
 from ebmbench.workspace.manifest import FEATURES, materialising
 from ebmbench.workspace.store import Store, digest
 
 
 def make_features(root: Path, dataset: str) -> None:
     """Train the classifier, or find an equal one again, and put it in its place."""
-    data, settings = root / "prepared" / dataset, load_params(root).on(dataset).features
+    data, settings = prepared_folder(root, dataset), load_params(root).on(dataset).features
     facts = load_facts(data)
-    target = root / "features" / dataset
+    target = features_folder(root, dataset)
     if reason := skip(facts):
         with materialising(target, FEATURES) as folder:
             return write_json(folder / "status.json", {"status": "skipped", "reason": reason})
     labels = {split: sha256_of(data / f"{split}_labels.npy") for split in ("train", "test")}
     inputs = {"facts": facts.as_dict(), "labels": labels, "settings": settings.model_dump()}
     key = digest({**inputs, "code": code_hash(["ebmbench.features.classifier", "ebmbench.features.reference"])})
-    done = Store(root / "work").obtain(key, lambda _, result: fill(result, data, facts, settings))
+    done = Store(root / WORK).obtain(key, lambda _, result: fill(result, data, facts, settings))
     with materialising(target, FEATURES) as folder:
         shutil.copytree(done, folder, dirs_exist_ok=True, copy_function=shutil.copyfile)
 
@@ -61,12 +61,7 @@ def fill(result: Path, data: Path, facts: Facts, settings: Features) -> None:
     print(f"classifier of {facts.name}: accuracy {status['accuracy']:.4f}, {time.perf_counter() - clock:.1f} s")
 
 
-def main(argv: list[str] | None = None) -> int:
-    """`python -m ebmbench.stages.features DATASET`."""
-    parser = argparse.ArgumentParser(prog="ebmbench features", description=__doc__)
-    parser.add_argument("dataset")
-    dataset = parser.parse_args(argv).dataset
-    return run_stage(f"features@{dataset}", lambda root: make_features(root, dataset))
+main = stage_main("features", make_features, __doc__, "dataset")
 
 
 if __name__ == "__main__":

@@ -14,15 +14,15 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ebmbench.config.params import FILE, Params, load_params
+from ebmbench.config.params import Params, load_params
 from ebmbench.config.schema import read_yaml
-from ebmbench.config.yaml import plain
+from ebmbench.config.yaml import lookup, plain
 from ebmbench.errors import UserError
 from ebmbench.workspace.code_hash import imported_files, loaded_code, shown, texts
+from ebmbench.workspace.layout import DVC_YAML, PARAMS_YAML
 from ebmbench.workspace.reads import changed_reads
 from ebmbench.workspace.record import hash_of
 
-PIPELINE = "dvc.yaml"
 HELPERS = "ebmbench/methods/common/"
 _NAME = re.compile(r"\$\{([a-z_]+(?:\.[a-z_]+)*)\}")
 _MISSING = object()
@@ -38,12 +38,12 @@ class Declared:
 
 def declared(root: Path, stage: str) -> Declared:
     """What the stage declares, as it is now; nothing outside a DVC project."""
-    if not (root / PIPELINE).is_file():
+    if not (root / DVC_YAML).is_file():
         return Declared({}, {})
-    params = read_yaml(root / FILE)
+    params = read_yaml(root / PARAMS_YAML)
     keys, paths = _names(root, stage, params)
     paths += _weights(root, stage)
-    return Declared({key: _lookup(params, key) for key in keys}, {path: hash_of(root / path) for path in paths})
+    return Declared({key: lookup(params, key) for key in keys}, {path: hash_of(root / path) for path in paths})
 
 
 def _weights(root: Path, stage: str) -> list[str]:
@@ -59,7 +59,7 @@ def require_declared(root: Path, stage: str) -> None:
     """Refuse a method that imports a file which `dvc.yaml` does not list for the stage, before any work is done."""
     kind, _, item = stage.partition("@")
     method = item.partition("-")[2]
-    if method and (root / PIPELINE).is_file():
+    if method and (root / DVC_YAML).is_file():
         files = imported_files([f"ebmbench.stages.{kind}", f"ebmbench.methods.{method}"])
         _refuse_undeclared(root, stage, files)
 
@@ -69,8 +69,8 @@ def require_unchanged(root: Path, stage: str, before: Declared) -> None:
     if not before.inputs and not before.params:
         return
     _refuse_undeclared(root, stage, loaded_code())
-    now = plain((root / FILE).read_text(encoding="utf-8"))
-    changed = [f"{FILE}: {key}" for key, value in before.params.items() if _lookup(now, key) != value]
+    now = plain((root / PARAMS_YAML).read_text(encoding="utf-8"))
+    changed = [f"{PARAMS_YAML}: {key}" for key, value in before.params.items() if lookup(now, key) != value]
     changed += [path for path, found in before.inputs.items() if hash_of(root / path) != found]
     changed += [*(shown(file) for file in _edited(root, before.inputs)), *changed_reads()]
     if changed:
@@ -80,16 +80,18 @@ def require_unchanged(root: Path, stage: str, before: Declared) -> None:
 
 def require_keys(root: Path) -> None:
     """Refuse a `params.yaml` without a key that `dvc.yaml` names: DVC knows no defaults, and fails after the work."""
-    if not (root / PIPELINE).is_file():
+    if not (root / DVC_YAML).is_file():
         return
-    params = read_yaml(root / FILE)
-    for key in _needed(read_yaml(root / PIPELINE)["stages"], params):
-        if _lookup(params, key, _MISSING) is _MISSING:
-            raise UserError(f"{FILE}: {key}: found nothing, but DVC knows no defaults; write it down ({_usual(key)})")
+    params = read_yaml(root / PARAMS_YAML)
+    for key in _needed(read_yaml(root / DVC_YAML)["stages"], params):
+        if lookup(params, key, _MISSING) is _MISSING:
+            raise UserError(
+                f"{PARAMS_YAML}: {key}: found nothing, but DVC knows no defaults; write it down ({_usual(key)})"
+            )
 
 
 def _refuse_undeclared(root: Path, stage: str, files: Iterable[Path]) -> None:
-    params = read_yaml(root / FILE)
+    params = read_yaml(root / PARAMS_YAML)
     _, paths = _names(root, stage, params)
     entry = params["datasets"].get(stage.partition("@")[2].partition("-")[0], {})
     # A dataset's source is declared by `prepare`; others take it only as `prepare` read it (`open_truth`).
@@ -99,7 +101,7 @@ def _refuse_undeclared(root: Path, stage: str, files: Iterable[Path]) -> None:
     for file in own:
         if not any(file.is_relative_to(place) for place in places):
             raise UserError(
-                f"{stage}: {shown(file)} is imported, but {PIPELINE} does not list it for this stage, so DVC would "
+                f"{stage}: {shown(file)} is imported, but {DVC_YAML} does not list it for this stage, so DVC would "
                 f"never notice an edit of it; what methods share belongs into {HELPERS}"
             )
 
@@ -115,7 +117,7 @@ def _edited(root: Path, inputs: Iterable[str]) -> Iterator[Path]:
 
 def _names(root: Path, stage: str, params: dict[str, Any]) -> tuple[list[str], list[str]]:
     """The keys and paths that a stage declares."""
-    stages = read_yaml(root / PIPELINE)["stages"]
+    stages = read_yaml(root / DVC_YAML)["stages"]
     kind, _, rest = stage.partition("@")
     body = stages[kind]
     names = {"benchmark.suite": params["benchmark"]["suite"]}
@@ -140,7 +142,7 @@ def _needed(stages: dict[str, Any], params: dict[str, Any]) -> Iterator[str]:
     for body in stages.values():
         yield from (name for name in _NAME.findall(repr(body)) if name.partition(".")[0] in sections)
         lists = [*(body.get("matrix") or {}).values(), *filter(None, [body.get("foreach")])]
-        if all(_lookup(params, name[2:-1]) for name in lists):  # an empty one makes no stages
+        if all(lookup(params, name[2:-1]) for name in lists):  # an empty one makes no stages
             yield from (key for key in body.get("do", body).get("params", []) if "$" not in key)
 
 
@@ -157,11 +159,3 @@ def _usual(key: str) -> str:
         return "it has no default"
     text = repr(value.model_dump() if isinstance(value, BaseModel) else value)
     return f"the default is {text}" if len(text) < 200 else "`ebmbench suite use` writes the defaults"
-
-
-def _lookup(value: Any, key: str, missing: Any = None) -> Any:
-    for part in key.split("."):
-        if not isinstance(value, dict) or part not in value:
-            return missing
-        value = value[part]
-    return value

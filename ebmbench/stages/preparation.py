@@ -13,8 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ebmbench.config.params import DOWNLOADS, FILE, Params, outside_outputs
-from ebmbench.config.sections import CLAIMS_FOLDER
+from ebmbench.config.params import Params, outside_outputs
 from ebmbench.data.images.files import ROOT
 from ebmbench.data.sources.loading import source_path
 from ebmbench.errors import UserError
@@ -22,8 +21,19 @@ from ebmbench.experiment.jobs import check_cell
 from ebmbench.samplers.common.choice import parse
 from ebmbench.stages.inputs import require_declared, require_keys
 from ebmbench.stages.prepare import known_facts
+from ebmbench.workspace.cell import Cell
 from ebmbench.workspace.files import read_json, write_json
-from ebmbench.workspace.layout import Cell
+from ebmbench.workspace.layout import (
+    BASELINES,
+    CLAIMS,
+    DOWNLOADS,
+    PARAMS_YAML,
+    WORK,
+    features_folder,
+    prepared_folder,
+    record_file,
+    suite_folder,
+)
 from ebmbench.workspace.manifest import (
     FEATURES,
     MANIFEST,
@@ -38,10 +48,9 @@ from ebmbench.workspace.manifest import (
     remove_empty,
     strangers,
 )
-from ebmbench.workspace.record import read_record, record_path
+from ebmbench.workspace.record import read_record
 from ebmbench.workspace.store import Store
 
-BASELINES_FOLDER = "_baselines"
 # The outputs of stages that are single files, from the folder of a cell, of baselines, of a claim (`dvc.yaml`).
 OF_CELL = re.compile(
     r"(curve|history|rows)\.csv|metrics\.json|pictures\.npz|(cost|record)/(train|sample|evaluate)\.json"
@@ -56,7 +65,7 @@ def ready(root: Path, params: Params) -> None:
     outside_outputs(root, os.environ.get(ROOT), ROOT, but=DOWNLOADS)
     for dataset in params.benchmark.datasets:
         here = params.on(dataset)
-        parse(here.sampling.sampler, FILE, "sampling")
+        parse(here.sampling.sampler, PARAMS_YAML, "sampling")
         entry = params.datasets[dataset]
         source_path(root, entry.source, dataset)
         cells = [Cell(root, params.benchmark.suite, dataset, method) for method in params.benchmark.methods]
@@ -69,16 +78,16 @@ def ready(root: Path, params: Params) -> None:
         no_strangers(folder, names)
     prune(root, params)
     # The report depends on this folder, and is to be written even if not one cell gets as far as to make it.
-    (root / "runs" / params.benchmark.suite).mkdir(parents=True, exist_ok=True)
+    suite_folder(root, params.benchmark.suite).mkdir(parents=True, exist_ok=True)
     refill(root, params)
 
 
 def _output_folders(root: Path, params: Params) -> dict[Path, re.Pattern[str]]:
     """The folders that DVC empties before their stages run, and the names that these write."""
     # DVC prepares every dataset that is declared, whether or not the suite compares on it.
-    found = {root / "prepared" / dataset: PREPARED for dataset in params.datasets}
+    found = {prepared_folder(root, dataset): PREPARED for dataset in params.datasets}
     for dataset in params.benchmark.datasets:
-        found[root / "features" / dataset] = FEATURES
+        found[features_folder(root, dataset)] = FEATURES
         for method in params.benchmark.methods:
             cell = Cell(root, params.benchmark.suite, dataset, method).folder
             found |= {cell / "train": TRAINED, cell / "sample": SAMPLED}
@@ -90,9 +99,9 @@ def prune(root: Path, params: Params) -> list[str]:
 
     What no stage wrote stays, and is told.
     """
-    benchmark, suite = params.benchmark, root / "runs" / params.benchmark.suite
-    wanted = {f"{CLAIMS_FOLDER}/{name}" for name in benchmark.claims}
-    wanted |= {f"{data}/{cell}" for data in benchmark.datasets for cell in [*benchmark.methods, BASELINES_FOLDER]}
+    benchmark, suite = params.benchmark, suite_folder(root, params.benchmark.suite)
+    wanted = {f"{CLAIMS}/{name}" for name in benchmark.claims}
+    wanted |= {f"{data}/{cell}" for data in benchmark.datasets for cell in [*benchmark.methods, BASELINES]}
     removed = []
     for folder in sorted(suite.glob("*/*")):
         name = folder.relative_to(suite).as_posix()
@@ -106,7 +115,7 @@ def prune(root: Path, params: Params) -> list[str]:
             kept = (folder / left[0]).relative_to(root).as_posix()
             print(f"kept, since no record says that ebmbench wrote it: {kept}{more}", file=sys.stderr)
         else:
-            removed.append(name.removeprefix(f"{CLAIMS_FOLDER}/"))
+            removed.append(name.removeprefix(f"{CLAIMS}/"))
     return removed
 
 
@@ -116,7 +125,7 @@ def _is_ours(folder: Path, root: Path) -> bool:
     stages = {path: str((read_record(path) or {}).get("stage")) for path in records}
     suite = folder.parents[1].name
     unfinished = all(is_leftover(name) for name in files_in(folder))
-    return unfinished or any(root / record_path(stage, suite) == path for path, stage in stages.items())
+    return unfinished or any(record_file(root, suite, stage) == path for path, stage in stages.items())
 
 
 def _remove_cell(folder: Path, root: Path) -> list[str]:
@@ -125,8 +134,8 @@ def _remove_cell(folder: Path, root: Path) -> list[str]:
         return [""]
     if not _is_ours(folder, root):
         return list(files_in(folder))
-    claim = folder.parent.name == CLAIMS_FOLDER
-    names = OF_CLAIM if claim else OF_BASELINES if folder.name == BASELINES_FOLDER else OF_CELL
+    claim = folder.parent.name == CLAIMS
+    names = OF_CLAIM if claim else OF_BASELINES if folder.name == BASELINES else OF_CELL
     outputs = {"train": TRAINED, "sample": SAMPLED} if names is OF_CELL else {}
     foreign = {f"{out}/{name}" for out, known in outputs.items() for name in strangers(folder / out, known)}
     for name in files_in(folder):
@@ -143,7 +152,7 @@ def refill(root: Path, params: Params) -> None:
     DVC empties a stage's outputs before it runs, and a pulled clone has no `work/`. What is damaged is named and left:
     DVC finds it changed, and runs its stage.
     """
-    store = Store(root / "work")
+    store = Store(root / WORK)
     for dataset in params.benchmark.datasets:
         for method in params.benchmark.methods:
             cell = Cell(root, params.benchmark.suite, dataset, method)

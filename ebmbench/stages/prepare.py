@@ -1,6 +1,5 @@
 """prepare@<dataset>: draw or read the data, split them, and write their facts."""
 
-import argparse
 import hashlib
 import sys
 from pathlib import Path
@@ -14,8 +13,9 @@ from ebmbench.core.dataset import Facts, load_facts
 from ebmbench.data.images.moments import image_facts
 from ebmbench.data.sources.loading import Source, open_source
 from ebmbench.errors import UserError
-from ebmbench.stages.runner import run_stage
+from ebmbench.stages.runner import stage_main
 from ebmbench.workspace.files import read_json, save_array, sha256_of, write_json
+from ebmbench.workspace.layout import prepared_folder
 from ebmbench.workspace.manifest import PREPARED, materialising
 
 
@@ -28,7 +28,7 @@ def prepare(root: Path, dataset: str) -> None:
     source = open_source(dataset, entry, root)
     unverified = {} if source.verified else {"unverified": True}
     written = {**described(entry), **unverified, **source.origin}
-    with materialising(root / "prepared" / dataset, PREPARED) as folder:
+    with materialising(prepared_folder(root, dataset), PREPARED) as folder:
         digest = hashlib.sha256()
         for file, rows in _arrays(source).items():
             save_array(folder / file, rows.numpy())
@@ -79,12 +79,7 @@ def source_facts(dataset: str, source: Source, digest: str) -> Facts:
     )
 
 
-def main(argv: list[str] | None = None) -> int:
-    """`python -m ebmbench.stages.prepare DATASET`."""
-    parser = argparse.ArgumentParser(prog="ebmbench prepare", description=__doc__)
-    parser.add_argument("dataset")
-    dataset = parser.parse_args(argv).dataset
-    return run_stage(f"prepare@{dataset}", lambda root: prepare(root, dataset))
+main = stage_main("prepare", prepare, __doc__, "dataset")
 
 
 if __name__ == "__main__":

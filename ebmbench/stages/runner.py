@@ -10,6 +10,7 @@
   author in `work/failures/<stage>.log`, which the line names; `EBMBENCH_DEBUG=1` prints it too.
 """
 
+import argparse
 import contextlib
 import ctypes
 import fcntl
@@ -21,17 +22,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ebmbench.config.params import FILE, load_params
+from ebmbench.config.params import load_params
 from ebmbench.config.schema import known
 from ebmbench.errors import DEBUG, UserError, forgiving, in_words
 from ebmbench.stages.inputs import declared, require_declared, require_keys, require_unchanged
 from ebmbench.workspace import failures
 from ebmbench.workspace.files import write_text
+from ebmbench.workspace.layout import PARAMS_YAML, lock_file, record_file
 from ebmbench.workspace.reads import forget_reads
-from ebmbench.workspace.record import record_path, write_record
+from ebmbench.workspace.record import write_record
 
 REPORT = "report"
 RESTORE_ONLY = "EBMBENCH_RESTORE_ONLY"  # set where results of other machines are received
+Main = Callable[..., int]
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
@@ -53,7 +56,7 @@ def run_stage(stage: str, work: Callable[[Path], None]) -> int:
             require_unchanged(root, stage, before)
             if stage != REPORT:
                 suite = load_params(root).benchmark.suite
-                write_record(root / record_path(stage, suite), stage, before.params, before.inputs)
+                write_record(record_file(root, suite, stage), stage, before.params, before.inputs)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -66,18 +69,38 @@ def run_stage(stage: str, work: Callable[[Path], None]) -> int:
     return 0
 
 
+def stage_main(kind: str, work: Callable[..., None], description: str | None, *names: str, fresh: bool = False) -> Main:
+    """The `main` of a stage: `python -m ebmbench.stages.<kind> NAME...` calls `work(root, *names)`.
+
+    With `fresh` there is an option `--fresh`, which is handed on to `work`.
+    """
+
+    def main(argv: list[str] | None = None) -> int:
+        parser = argparse.ArgumentParser(f"python -m ebmbench.stages.{kind}", description=description)
+        for name in names:
+            parser.add_argument(name)
+        if fresh:
+            parser.add_argument("--fresh", action="store_true", help="make everything anew, even what work/ still has")
+        given = vars(parser.parse_args(argv))
+        options = {"fresh": given.pop("fresh")} if fresh else {}
+        stage = "@".join(filter(None, [kind, "-".join(given.values())]))
+        return run_stage(stage, lambda root: work(root, *given.values(), **options))
+
+    return main
+
+
 def check_names(root: Path, stage: str) -> None:
     """Refuse bad parameters and unknown cells before anything is locked, read or written."""
     params = load_params(root)
     require_keys(root)
     kind, _, cell = stage.partition("@")
     if kind == "claim":
-        return known(cell, params.benchmark.claims, FILE, "benchmark.claims")
+        return known(cell, params.benchmark.claims, PARAMS_YAML, "benchmark.claims")
     dataset, _, method = cell.partition("-")
     if dataset:
-        known(dataset, params.datasets, FILE, "datasets")
+        known(dataset, params.datasets, PARAMS_YAML, "datasets")
     if method:
-        known(method, params.methods, FILE, "methods")
+        known(method, params.methods, PARAMS_YAML, "methods")
 
 
 def _traceback(root: Path, stage: str, error: Exception) -> str:
@@ -111,7 +134,7 @@ def _die_with_parent() -> None:
 
 @contextmanager
 def _owning(root: Path, stage: str) -> Iterator[None]:
-    path = root / "work" / "locks" / f"{_safe(stage)}.lock"
+    path = lock_file(root, stage)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8") as file:
         try:
@@ -130,7 +153,3 @@ def _failures(root: Path, stage: str) -> Iterator[None]:
         failures.note(root, stage, f"{type(error).__name__}: {error}")
         raise
     failures.clear(root, stage)
-
-
-def _safe(stage: str) -> str:
-    return stage.replace("@", "_").replace("/", "_")

@@ -18,20 +18,22 @@ from ebmbench.config.params import load_params
 from ebmbench.config.sections import Sampling
 from ebmbench.core.dataset import read_split
 from ebmbench.experiment.samples import Drawn, draw, enough
-from ebmbench.stages.runner import run_stage
+from ebmbench.stages.runner import stage_main
 from ebmbench.training.run import peak_memory
 from ebmbench.training.trained import load
+from ebmbench.workspace.cell import SNAPSHOT_KIND, TRACE, Cell, snapshots
 from ebmbench.workspace.code_hash import code_hash
 from ebmbench.workspace.files import read_json, save_array, save_arrays, write_json
-from ebmbench.workspace.layout import SNAPSHOT_KIND, TRACE, Cell, cell_parser, open_cell, snapshots
 from ebmbench.workspace.manifest import SAMPLED, materialising
 from ebmbench.workspace.progress import pulse
 from ebmbench.workspace.store import Store, digest
 
 
-def sample_cell(cell: Cell, sampling: Sampling) -> None:
+def sample_cell(root: Path, dataset: str, method: str, fresh: bool = False) -> None:
     """Make or find the samples of every run, then materialise the cell's output whole."""
-    store = Store(cell.work, cell.fresh)
+    params = load_params(root)
+    cell, sampling = Cell(root, params.benchmark.suite, dataset, method, fresh), params.on(dataset).sampling
+    store = Store(cell.work, fresh)
     done = {label: _obtain(store, cell, status, sampling) for label, status in pulse.each(cell.runs().items())}
     with materialising(cell.folder / "sample", SAMPLED) as folder:
         for label, run in done.items():
@@ -98,15 +100,7 @@ def _described(one: Drawn) -> dict[str, Any]:
     return {"sampler": one.sampler, **shown}
 
 
-def main(argv: list[str] | None = None) -> int:
-    """`python -m ebmbench.stages.sample DATASET METHOD`."""
-    arguments = cell_parser("sample", __doc__).parse_args(argv)
-
-    def work(root: Path) -> None:
-        params = load_params(root)
-        sample_cell(open_cell(root, params, arguments), params.on(arguments.dataset).sampling)
-
-    return run_stage(f"sample@{arguments.dataset}-{arguments.method}", work)
+main = stage_main("sample", sample_cell, __doc__, "dataset", "method", fresh=True)
 
 
 if __name__ == "__main__":

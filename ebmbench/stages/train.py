@@ -10,19 +10,21 @@ from torch import Tensor
 from ebmbench.config.params import load_params
 from ebmbench.core.dataset import load_facts, read_split
 from ebmbench.experiment.jobs import cell_jobs, check_cell
-from ebmbench.stages.runner import run_stage
+from ebmbench.stages.runner import stage_main
 from ebmbench.training.job import Job
 from ebmbench.training.run import train
+from ebmbench.workspace.cell import Cell
 from ebmbench.workspace.files import read_json, replacing, write_json
-from ebmbench.workspace.layout import Cell, cell_parser, open_cell
 from ebmbench.workspace.manifest import TRAINED, materialising
 from ebmbench.workspace.progress import pulse
 from ebmbench.workspace.store import Store
 
 
-def train_cell(cell: Cell) -> None:
+def train_cell(root: Path, dataset: str, method: str, fresh: bool = False) -> None:
     """Make or find every run, then materialise the cell's output whole."""
-    params, facts = load_params(cell.root), load_facts(cell.data)
+    params = load_params(root)
+    cell = Cell(root, params.benchmark.suite, dataset, method, fresh)
+    facts = load_facts(cell.data)
     check_cell(params, cell, facts)
     data = read_split(cell.data, "train")
     store = Store(cell.work, cell.fresh)
@@ -53,11 +55,7 @@ def join_histories(path: Path, histories: list[Path]) -> None:
         writer.writerows(row for table in tables for row in table)
 
 
-def main(argv: list[str] | None = None) -> int:
-    """`python -m ebmbench.stages.train DATASET METHOD`."""
-    arguments = cell_parser("train", __doc__).parse_args(argv)
-    stage = f"train@{arguments.dataset}-{arguments.method}"
-    return run_stage(stage, lambda root: train_cell(open_cell(root, load_params(root), arguments)))
+main = stage_main("train", train_cell, __doc__, "dataset", "method", fresh=True)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ebmbench.config.params import FILE
 from ebmbench.config.registry import load
 from ebmbench.core.checkpoint import prefixed, section
 from ebmbench.core.meter import Counts, Meter
@@ -23,6 +22,7 @@ from ebmbench.errors import UserError
 from ebmbench.training.divergence import Diverged as Diverged
 from ebmbench.training.divergence import Watch, readings
 from ebmbench.training.job import Job, meant
+from ebmbench.workspace.layout import PARAMS_YAML
 
 
 class Average:
@@ -50,7 +50,9 @@ def usable(device: str) -> torch.device:
     """The device of that name, if this machine has it."""
     device = meant(device)
     if device == "cuda" and not torch.cuda.is_available():
-        raise UserError(f"{FILE}: training.device: found 'cuda', but torch finds no GPU here, allowed: cpu, auto")
+        raise UserError(
+            f"{PARAMS_YAML}: training.device: found 'cuda', but torch finds no GPU here, allowed: cpu, auto"
+        )
     if device == "cuda":  # the fastest algorithm is chosen by a race, and some add in any order
         torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic = False, True
     return torch.device(device)

@@ -21,9 +21,10 @@ from ebmbench.stages.prepare import described, source_facts
 from ebmbench.training.job import Job
 from ebmbench.training.run import train
 from ebmbench.training.trained import Trained, load
-from ebmbench.tuning.space import DEFAULTS, Plan
+from ebmbench.tuning.space import Plan
 from ebmbench.workspace.code_hash import code_hash
 from ebmbench.workspace.files import read_json, write_json
+from ebmbench.workspace.layout import DEFAULTS, WORK
 from ebmbench.workspace.store import Store, digest
 
 
@@ -55,7 +56,7 @@ class Bench:
         self.method = method
         self.criterion = plan.space.methods[method].criterion
         self.training = plan.defaults.training.model_copy(update={"budget": plan.space.budget})
-        self.store = Store(plan.root / "work")
+        self.store = Store(plan.root / WORK)
         kind = plan.defaults.sampling.sampler.get("kind")
         modules = ["ebmbench.tuning.judging", f"ebmbench.metrics.{self.criterion}", f"ebmbench.samplers.{kind}"]
         self.code = code_hash(modules)

@@ -3,8 +3,9 @@
 import math
 from collections.abc import Sequence
 
-from ebmbench.tuning.space import DEFAULTS, Plan
+from ebmbench.tuning.space import Plan
 from ebmbench.tuning.trials import Row, of_method, settings_text, settings_values, value_text, winner
+from ebmbench.workspace.layout import DEFAULTS
 
 MISSING = "–"
 

@@ -27,10 +27,11 @@ from ebmbench.config.params import Params
 from ebmbench.errors import UserError
 from ebmbench.tuning.report import report
 from ebmbench.tuning.search import steps
-from ebmbench.tuning.space import DEFAULTS, Plan, base_section, changed
+from ebmbench.tuning.space import Plan, base_section, changed
 from ebmbench.tuning.trials import FOLDER, Row, merged, of_method, read_table, settings_values, winner, write_table
 from ebmbench.workspace.code_hash import freeze
 from ebmbench.workspace.files import write_text
+from ebmbench.workspace.layout import DEFAULTS, TUNING_LOGS, lock_file
 
 SPAWN = multiprocessing.get_context("spawn")
 
@@ -98,7 +99,7 @@ def _work(plan: Plan, method: str, pipe: Connection) -> None:
     """The child: search, tell, and leave warnings and tracebacks in a log of its own."""
     threading.Thread(target=_die_with_parent, daemon=True).start()
     freeze(plan.root)  # trials are found again by their code, so no edit may come in between
-    log = plan.root / "work" / "tuning" / f"{method}.log"
+    log = plan.root / TUNING_LOGS / f"{method}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w", encoding="utf-8") as sys.stderr:
         try:
@@ -206,7 +207,7 @@ class _Progress:
 @contextmanager
 def _alone(root: Path) -> Iterator[None]:
     """Two searches in one folder would train into the same places."""
-    path = root / "work" / "locks" / "tune.lock"
+    path = lock_file(root, "tune")
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         try:

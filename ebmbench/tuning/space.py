@@ -25,6 +25,7 @@ from ebmbench.config.schema import check, known, read_yaml
 from ebmbench.config.sections import Name, Section, Seed
 from ebmbench.core.method import Settings
 from ebmbench.errors import UserError, nearest
+from ebmbench.workspace.layout import DEFAULTS, SUITES
 
 Point = tuple[int, ...]
 
@@ -77,7 +78,7 @@ def whole_grid(method: str, defaults: Params, axes: dict[str, list[Any]], start:
 def base_section(method: str, defaults: Params) -> dict[str, Any]:
     """A method's section of the defaults with every key, those that it leaves out as the method's file has them."""
     section = defaults.methods.get(method, {})
-    return check(load("methods", method).Settings, section, "suites/defaults.yaml", f"methods.{method}").model_dump()
+    return check(load("methods", method).Settings, section, DEFAULTS, f"methods.{method}").model_dump()
 
 
 def changed(section: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
@@ -150,8 +151,7 @@ def _check_choices(method: str, base: dict[str, Any], axis: str, choices: list[A
         check(load("methods", method).Settings, changed(base, together(axis, choice)), file, key)
 
 
-SPACE = "suites/tuning/space.yaml"
-DEFAULTS = "suites/defaults.yaml"
+SPACE = f"{SUITES}/tuning/space.yaml"
 
 Choices = Annotated[list[Any], Field(min_length=1)]
 
@@ -212,8 +212,8 @@ def load_plan(root: Path, file: str = SPACE) -> Plan:
 
 def suite_seeds(root: Path) -> dict[int, str]:
     """Every seed that a suite reports, with the suite's file."""
-    files = sorted((root / "suites").glob("*.yaml"))
-    sections = {f"suites/{path.name}": read_yaml(path).get("benchmark") or {} for path in files}
+    files = sorted((root / SUITES).glob("*.yaml"))
+    sections = {f"{SUITES}/{path.name}": read_yaml(path).get("benchmark") or {} for path in files}
     return {seed: name for name, section in sections.items() for seed in section.get("seeds", [])}
 
 

@@ -13,8 +13,9 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from ebmbench.workspace.files import write_text
+from ebmbench.workspace.layout import REPORTS
 
-FOLDER = "reports/tuning"
+FOLDER = f"{REPORTS}/tuning"
 FIRST = ["method", "trial", "round", "criterion", "settings"]
 LAST = ["value", "seeds", "status", "reason", "passes"]
 

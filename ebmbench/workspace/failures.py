@@ -6,13 +6,14 @@ from pathlib import Path
 
 from ebmbench.errors import one_line
 from ebmbench.workspace.files import write_json
+from ebmbench.workspace.layout import FAILURES, file_stem
 
 UNKNOWN = "it ended without a word: stopped, killed, or out of memory"
 
 
 def failure_path(root: Path, stage: str, suffix: str = ".json") -> Path:
     """The note of a stage, or with ".log" its traceback."""
-    return root / "work" / "failures" / f"{stage.replace('@', '_').replace('/', '_')}{suffix}"
+    return root / FAILURES / f"{file_stem(stage)}{suffix}"
 
 
 def begin(root: Path, stage: str) -> None:

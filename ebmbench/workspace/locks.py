@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 from ebmbench.errors import UserError
-from ebmbench.workspace.layout import LOCK
+from ebmbench.workspace.layout import RUN_LOCK
 
 
 class Busy(UserError):
@@ -26,7 +26,7 @@ class Busy(UserError):
 @contextmanager
 def only_flow(root: Path, wait: bool = False) -> Iterator[None]:
     """Hold the workspace, if need be after the flow that holds it; without `wait` raise `Busy`, which names it."""
-    path = root / LOCK
+    path = root / RUN_LOCK
     while True:
         _make_ignored(path.parent)
         with path.open("a+", encoding="utf-8") as file:
@@ -42,8 +42,8 @@ def only_flow(root: Path, wait: bool = False) -> Iterator[None]:
 
 def no_flow(root: Path, wait: bool = False) -> None:
     """Return when nobody holds the workspace, or raise `Busy`; it is neither held nor written to."""
-    if (root / LOCK).exists():
-        with (root / LOCK).open(encoding="utf-8") as file:
+    if (root / RUN_LOCK).exists():
+        with (root / RUN_LOCK).open(encoding="utf-8") as file:
             _lock(file, fcntl.LOCK_SH, wait)
 
 

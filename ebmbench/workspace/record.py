@@ -13,7 +13,6 @@ from typing import Any
 
 from pathspec import PathSpec
 
-from ebmbench.config.sections import CLAIMS_FOLDER
 from ebmbench.workspace.code_hash import versions
 from ebmbench.workspace.files import write_json
 
@@ -21,19 +20,6 @@ Record = dict[str, Any]
 """`stage`; `params`, values by dotted key; `inputs`, hashes by path; `versions`, by library."""
 
 ALWAYS = (".hg/", ".git/", ".git", ".dvc/")  # what DVC ignores by itself
-
-
-def record_path(stage: str, suite: str) -> str:
-    """Where a stage's record is, from the project's root."""
-    kind, _, item = stage.partition("@")
-    if kind in ("prepare", "features"):
-        return f"{'prepared' if kind == 'prepare' else kind}/{item}.record.json"
-    if kind == "claim":
-        return f"runs/{suite}/{CLAIMS_FOLDER}/{item}/record.json"
-    if kind == "baselines":
-        return f"runs/{suite}/{item}/_baselines/record.json"
-    dataset, _, method = item.partition("-")
-    return f"runs/{suite}/{dataset}/{method}/record/{kind}.json"
 
 
 def is_record(path: str) -> bool:

@@ -18,7 +18,7 @@ from uuid import uuid4
 from ebmbench.errors import UserError
 from ebmbench.workspace.failures import failure_path
 from ebmbench.workspace.files import write_text
-from ebmbench.workspace.layout import REPORT
+from ebmbench.workspace.layout import DVC_LOCK, REPORT
 from pipelines.cluster import NEEDS_EXTRA
 from pipelines.cluster.errand import Delivery, Errand, fulfil
 from pipelines.cluster.gather import LOG, Gathering
@@ -100,7 +100,7 @@ class Cluster:
 
     def _clear(self, stage: str) -> None:
         """What failed elsewhere has no outputs here either: the report would show old ones as if they were new."""
-        for name in outputs_of(self.root / "dvc.lock", stage):
+        for name in outputs_of(self.root / DVC_LOCK, stage):
             path = self.root / name
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 

@@ -14,6 +14,7 @@ from threading import Event, Thread
 
 from ebmbench.errors import UserError
 from ebmbench.workspace.failures import failure_path
+from ebmbench.workspace.layout import DVC_LOCK
 from pipelines.cluster.slot import Slot
 from pipelines.execution.dvc import DVC
 from pipelines.execution.process import complaint, log_of, reproduce, run
@@ -55,7 +56,7 @@ def fulfil(errand: Errand) -> Delivery:
         except UserError as error:
             return Delivery(Outcome(FAILED, cause=f"worker {name}: {error}"), name, f"error: {error}\n")
     log, reason = slot.root / log_of(errand.stage), failure_path(slot.root, errand.stage)
-    entry = entry_of(slot.root / "dvc.lock", errand.stage)
+    entry = entry_of(slot.root / DVC_LOCK, errand.stage)
     return Delivery(outcome, name, _text(log), entry, _text(reason) if reason.exists() else None)
 
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Event, Lock
 
-from ebmbench.workspace.layout import LOGS
+from ebmbench.workspace.layout import DVC_LOCK, LOGS
 from pipelines.execution.dvc import DVC
 from pipelines.execution.process import attempts
 from pipelines.outcome import RAN
@@ -60,7 +60,7 @@ class Gathering:
         if not batch or self.stop.is_set():
             return
         try:
-            put(self.root / "dvc.lock", batch)
+            put(self.root / DVC_LOCK, batch)
             log = self.root / LOG
             good = attempts(_command([*batch]), log, self.root, self.stop, {RESTORE_ONLY: "1"}) == RAN
         except Exception as error:  # nobody else would hear of it

@@ -9,14 +9,14 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from ebmbench.config.yaml import read_mapping
 from ebmbench.errors import UserError
 from ebmbench.workspace.files import write_text
 from ebmbench.workspace.git import git, says
-from ebmbench.workspace.layout import read_mapping
+from ebmbench.workspace.layout import DVC_LOCK, PARAMS_YAML
 from pipelines.cluster.remote import share_remote
 from pipelines.flows.clone import check_out, claim, variables
 
-PLACE = Path("work/workers")
 _SETTLED = ".git/ebmbench-slot"  # the commit whose own lock has been taken away
 _ROOT, _SOURCE = "EBMBENCH_SLOT", "EBMBENCH_SOURCE"
 
@@ -42,20 +42,20 @@ class Slot:
         claim(self.root)
         self._obtain(commit)
         if not check_out(self.root, self.source, commit):
-            (self.root / "dvc.lock").unlink(missing_ok=True)
+            (self.root / DVC_LOCK).unlink(missing_ok=True)
             (self.root / _SETTLED).write_text(commit, encoding="utf-8")
         elif not self._settled(commit):  # killed between the two, or by a power cut
-            (self.root / "dvc.lock").unlink(missing_ok=True)
+            (self.root / DVC_LOCK).unlink(missing_ok=True)
             (self.root / ".dvc" / "tmp" / "rwlock").unlink(missing_ok=True)
             (self.root / _SETTLED).write_text(commit, encoding="utf-8")
-        if (self.root / "params.yaml").read_text(encoding="utf-8") != params:
-            write_text(self.root / "params.yaml", params)
+        if (self.root / PARAMS_YAML).read_text(encoding="utf-8") != params:
+            write_text(self.root / PARAMS_YAML, params)
         share_remote(self.source, self.root)
         return variables(self.root, self.source)
 
     def _settled(self, commit: str) -> bool:
         """Whether the clone's lock tells of the clone's own results, and is whole."""
-        mark, lock = self.root / _SETTLED, self.root / "dvc.lock"
+        mark, lock = self.root / _SETTLED, self.root / DVC_LOCK
         known = mark.exists() and mark.read_text(encoding="utf-8") == commit
         return known and (not lock.exists() or isinstance(read_mapping(lock).get("stages"), dict))
 

@@ -4,9 +4,10 @@ from pathlib import Path
 
 from ebmbench.errors import UserError
 from ebmbench.workspace.git import git
+from ebmbench.workspace.layout import DVC_LOCK, PARAMS_YAML, REPORTS
 from pipelines.cluster.errand import Errand
 
-_SENT_OR_MADE = ("params.yaml", "dvc.lock", "reports/")  # the first goes with every errand, runs write the others
+_SENT_OR_MADE = (PARAMS_YAML, DVC_LOCK, f"{REPORTS}/")  # the first goes with every errand, runs write the others
 _SHOWN = 3
 
 
@@ -18,7 +19,7 @@ def errand_of(root: Path) -> Errand:
         raise UserError(
             f"{', '.join(edits[:_SHOWN])}{more}: not committed; workers see commits only: commit, ignore or remove it"
         )
-    return Errand(git(root, "rev-parse", "HEAD"), (root / "params.yaml").read_text(encoding="utf-8"))
+    return Errand(git(root, "rev-parse", "HEAD"), (root / PARAMS_YAML).read_text(encoding="utf-8"))
 
 
 def _edited(root: Path) -> list[str]:

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TextIO
 
 from ebmbench.errors import UserError
-from ebmbench.workspace.layout import LOGS, require_pipeline
+from ebmbench.workspace.layout import LOGS, WORKERS, require_pipeline
 from pipelines.cluster import NEEDS_EXTRA
 from pipelines.cluster.remote import require_remote
-from pipelines.cluster.slot import PLACE, Slot
+from pipelines.cluster.slot import Slot
 from pipelines.execution.dvc import environment
 from pipelines.execution.local import VISIBLE, visible_gpus
 from pipelines.execution.process import Process, guarded
@@ -52,9 +52,9 @@ def _slots(root: Path, jobs: int, gpus: list[str], owner: ExitStack) -> Iterator
     number = 0
     for gpu in [*gpus[:jobs], *[None] * max(0, jobs - len(gpus))]:
         number += 1
-        while not _held(root / PLACE / f"worker-{number}.lock", owner):
+        while not _held(root / WORKERS / f"worker-{number}.lock", owner):
             number += 1
-        yield Slot(root / PLACE / str(number), root), gpu
+        yield Slot(root / WORKERS / str(number), root), gpu
 
 
 def _held(path: Path, owner: ExitStack) -> bool:

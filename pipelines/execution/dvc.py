@@ -21,6 +21,7 @@ from typing import Any
 
 from ebmbench.errors import UserError
 from ebmbench.workspace.files import write_text
+from ebmbench.workspace.layout import DVC_LOCK
 
 DVC = (sys.executable, "-m", "dvc")
 PATIENCE_SECONDS = 60.0
@@ -182,5 +183,5 @@ def _refusal(command: str, stderr: str) -> UserError:
     if is_lock_error(stderr):
         return UserError(f"another dvc command is at work here; try again when it has ended (dvc: {said})")
     # Without its lock DVC finds every stage changed, and work/ and the run-cache still have what they made.
-    hint = "; take it from Git again (`git checkout dvc.lock`) or remove it" if "dvc.lock" in said else ""
+    hint = f"; take it from Git again (`git checkout {DVC_LOCK}`) or remove it" if DVC_LOCK in said else ""
     return UserError(f"dvc {command} failed: {said}{hint}")

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Event
 
 from ebmbench.workspace import failures
-from ebmbench.workspace.layout import LOGS
+from ebmbench.workspace.layout import DVC_LOCK, LOGS
 from ebmbench.workspace.progress import VARIABLE
 from pipelines.display import pulse_of
 from pipelines.execution import guard
@@ -107,10 +107,10 @@ def _made(root: Path, stage: str, stop: Event, options: list[str], variables: Ma
     log = root / log_of(stage)
     for _ in range(_TRIES):
         if force:
-            forget(root, read_entry(root / "dvc.lock", stage))
+            forget(root, read_entry(root / DVC_LOCK, stage))
         words = [*options, *(["--force"] if force else []), stage]
         kind = attempts([*DVC, "--wait-for-lock", "repro", *words], log, root, stop, variables)
-        names = untrue(root, read_entry(root / "dvc.lock", stage)) if kind == RAN else []
+        names = untrue(root, read_entry(root / DVC_LOCK, stage)) if kind == RAN else []
         if not names:
             return kind
         force = True

@@ -13,16 +13,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+from ebmbench.config.yaml import lookup, read_mapping
 from ebmbench.errors import UserError
 from ebmbench.workspace.files import write_text
 from ebmbench.workspace.git import git, says
-from ebmbench.workspace.layout import at, read_mapping
+from ebmbench.workspace.layout import DOWNLOADS, DVC_LOCK, PARAMS_YAML, REPORTS
 from pipelines.execution.dvc import environment
 from pipelines.execution.process import complaint
 
-PLACE = Path("work/scheduled/clone")  # ignored by Git and DVC, on the workspace's disk, spared by `ebmbench clean`
 _MARK = "ebmbench.scheduled"
-_WRITTEN_BY_RUNS = (":(exclude)dvc.lock", ":(exclude)reports")
+_WRITTEN_BY_RUNS = (f":(exclude){DVC_LOCK}", f":(exclude){REPORTS}")
 
 
 def commit_of(workspace: Path, revision: str) -> str:
@@ -68,7 +68,7 @@ def check_out(folder: Path, workspace: Path, commit: str) -> bool:
     if git(folder, "rev-parse", "HEAD") == commit:
         git(folder, "checkout", "--quiet", "HEAD", "--", ".", *_WRITTEN_BY_RUNS)
         return True
-    lock = folder / "dvc.lock"
+    lock = folder / DVC_LOCK
     own = lock.read_text(encoding="utf-8") if lock.exists() else None
     _switch(folder, workspace, commit)
     if own is not None:
@@ -118,8 +118,8 @@ def _data(folder: Path, workspace: Path) -> Path | None:
     """Where image files are: a clone has none of the workspace's that Git does not know, and would download them."""
     if named := os.environ.get(_DATA):
         return workspace / named  # which is `named` itself if it is absolute
-    own = at(read_mapping(folder / "params.yaml"), "data.root")
-    place = Path(str(own)).expanduser() if own else Path("work/downloads")
+    own = lookup(read_mapping(folder / PARAMS_YAML), "data.root")
+    place = Path(str(own)).expanduser() if own else DOWNLOADS
     here = workspace / place
     return here if not place.is_absolute() and here.is_dir() and not (folder / place).exists() else None
 

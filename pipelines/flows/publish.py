@@ -11,10 +11,10 @@ from pathlib import Path
 
 from ebmbench.workspace.files import copy_folder
 from ebmbench.workspace.git import git, says
-from ebmbench.workspace.layout import REPORT, suite_of
+from ebmbench.workspace.layout import DVC_LOCK, PARAMS_YAML, REPORT, REPORTS, suite_of
 from pipelines.outcome import RAN, RESTORED, Result
 
-_RESULTS = ("dvc.lock", "params.yaml", "reports")
+_RESULTS = (DVC_LOCK, PARAMS_YAML, REPORTS)
 
 
 def keep_report(root: Path, result: Result, tested: str, folder: Path) -> Path | None:

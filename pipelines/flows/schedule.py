@@ -27,11 +27,11 @@ from prefect.client.schemas.objects import State
 from prefect.states import Cancelled, Failed
 
 from ebmbench.errors import UserError
-from ebmbench.workspace.layout import report_of, require_pipeline
+from ebmbench.workspace.layout import SCHEDULE_CLONE, report_of, require_pipeline
 from ebmbench.workspace.locks import Busy, only_flow
 from pipelines.execution.local import crew
 from pipelines.flows.benchmark import carry_out, flow_state
-from pipelines.flows.clone import PLACE, check_out, claim, commit_of, is_edited, make_ready, variables
+from pipelines.flows.clone import check_out, claim, commit_of, is_edited, make_ready, variables
 from pipelines.flows.publish import commit_results, keep_report
 from pipelines.flows.server import prepare_prefect, start_server
 from pipelines.outcome import Result
@@ -59,7 +59,7 @@ class Order:
     @property
     def folder(self) -> Path:
         """Where the clone is."""
-        return (self.source / Path(self.clone or PLACE).expanduser()).resolve()
+        return (self.source / Path(self.clone or SCHEDULE_CLONE).expanduser()).resolve()
 
     @property
     def kept(self) -> Path | None:

@@ -20,8 +20,9 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
+from ebmbench.config.yaml import read_mapping
 from ebmbench.errors import UserError
-from ebmbench.workspace.layout import REPORT, read_mapping, suite_of
+from ebmbench.workspace.layout import DVC_LOCK, REPORT, report_folder, suite_of
 from pipelines.execution.dvc import ask
 from pipelines.planning.lockfile import untrue, why_distrusted
 from pipelines.planning.reasons import explain
@@ -71,7 +72,7 @@ def read_plan(root: Path, only: Sequence[str] = ()) -> Plan:
     if only:
         upstreams = narrow(root, upstreams, only)
     status = json.loads(ask(root, "status", "--json"))
-    locked = read_mapping(root / "dvc.lock").get("stages", {})
+    locked = read_mapping(root / DVC_LOCK).get("stages", {})
     changed, distrusted = explain(root, status, locked), _distrusted(root, locked, status)
     if not only and REPORT in upstreams and (told := _tells_of_old(root)):
         distrusted[REPORT] = told
@@ -89,7 +90,7 @@ def _distrusted(root: Path, locked: dict[str, Any], status: Container[str]) -> d
 def _tells_of_old(root: Path) -> str:
     """Whether the report shows cells as failed or stale: once these are mended, DVC would not write it anew."""
     for name in ("results.csv", "verdicts.csv"):
-        page = root / "reports" / suite_of(root) / "latest" / name
+        page = report_folder(root, suite_of(root)) / name
         lines = page.read_text(encoding="utf-8").splitlines() if page.is_file() else []
         words = {str(row.get(key)) for row in csv.DictReader(lines) for key in ("status", "verdict")}
         if found := sorted(words & {"failed", "stale"}):

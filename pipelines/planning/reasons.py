@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ebmbench.workspace.layout import at, read_mapping
+from ebmbench.config.yaml import lookup, read_mapping
 
 NEVER_RUN = "never run"
 _SHOWN = 3
@@ -50,7 +50,7 @@ def _dependency(root: Path, path: str, what: str | dict[str, str], locked: dict[
         if word != "modified":
             yield f"{path}: {key} {_WORDS.get(word, word)}"
             continue
-        for leaf in _differences(key, before.get(key), at(now, key)):
+        for leaf in _differences(key, before.get(key), lookup(now, key)):
             yield f"{path}: {leaf} changed"
 
 

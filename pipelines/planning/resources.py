@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ebmbench.config.yaml import lookup, read_mapping
 from ebmbench.errors import UserError
-from ebmbench.workspace.layout import at, read_mapping
+from ebmbench.workspace.layout import PARAMS_YAML
 from pipelines.planning.selection import cells_named, claims_of, stages_of
 
 
@@ -49,7 +50,7 @@ def gpus_by_stage(root: Path) -> dict[str, int]:
     asked: dict[str, int] = {}
     if claims_of(root):  # which have no cells
         return asked
-    for pattern, resources in (at(read_mapping(root / "params.yaml"), "resources") or {}).items():
+    for pattern, resources in (lookup(read_mapping(root / PARAMS_YAML), "resources") or {}).items():
         gpus = _gpus(resources)
         for item in cells_named(root, pattern, f"params.yaml: resources.{pattern}"):
             for stage in stages_of(item, ASKING):

@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from ebmbench.config.yaml import lookup, read_mapping
 from ebmbench.errors import UserError, nearest
-from ebmbench.workspace.layout import REPORT, at, read_mapping
+from ebmbench.workspace.layout import PARAMS_YAML, REPORT
 
 Graph = dict[str, list[str]]
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -25,7 +26,7 @@ def cells_of(root: Path) -> dict[str, str]:
 
 def claims_of(root: Path) -> list[str]:
     """The claims of a suite that has them; it has no cells then."""
-    benchmark = at(read_mapping(root / "params.yaml"), "benchmark") or {}
+    benchmark = lookup(read_mapping(root / PARAMS_YAML), "benchmark") or {}
     return list(benchmark.get("claims") or [])
 
 
@@ -33,7 +34,7 @@ def require_words(root: Path) -> None:
     """DVC puts these names into commands that a shell reads; the parameters' own schema may not have been asked yet."""
     datasets, methods = _names(root)
     claims = claims_of(root)
-    declared = at(read_mapping(root / "params.yaml"), "datasets") or {}
+    declared = lookup(read_mapping(root / PARAMS_YAML), "datasets") or {}
     for name in [*datasets, *methods, *claims, *declared]:
         if not _WORD.fullmatch(str(name)):
             raise UserError(f"params.yaml: found the name {name!r}, allowed: letters, digits and underscores")
@@ -90,5 +91,5 @@ def _mistaken_for_a_dataset(asker: str, pattern: str, methods: list[str], datase
 
 
 def _names(root: Path) -> tuple[list[str], list[str]]:
-    benchmark = at(read_mapping(root / "params.yaml"), "benchmark") or {}
+    benchmark = lookup(read_mapping(root / PARAMS_YAML), "benchmark") or {}
     return list(benchmark.get("datasets") or []), list(benchmark.get("methods") or [])

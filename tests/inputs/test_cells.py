@@ -15,7 +15,7 @@ from ebmbench.errors import UserError
 from ebmbench.experiment.jobs import check_cell
 from ebmbench.stages import prepare, sample, train
 from ebmbench.stages.preparation import ready
-from ebmbench.workspace.layout import Cell
+from ebmbench.workspace.cell import Cell
 from tests.conftest import gaussian_facts
 from tests.data.originals import grey
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.flows.clone import PLACE, check_out, claim, commit_of
+from ebmbench.workspace.layout import SCHEDULE_CLONE
+from pipelines.flows.clone import check_out, claim, commit_of
 from tests.pipelines.test_clone import run_git
 
 TEXT = (Path(__file__).parents[2] / "docs" / "disk.md").read_text(encoding="utf-8")
@@ -39,25 +40,25 @@ def project(done: Path) -> Path:
     (done / "features").mkdir()
     run_git(done, "add", "--all")
     run_git(done, "commit", "--quiet", "--message", "first")
-    claim(done / PLACE)
-    check_out(done / PLACE, done, commit_of(done, "HEAD"))
+    claim(done / SCHEDULE_CLONE)
+    check_out(done / SCHEDULE_CLONE, done, commit_of(done, "HEAD"))
     return done
 
 
 def test_every_command_of_the_page_works_in_its_order(project: Path, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
-    shutil.copytree(project / PLACE, clone)
+    shutil.copytree(project / SCHEDULE_CLONE, clone)
     for line in LINES:
-        if line.startswith("cd work/scheduled") and not (project / PLACE).exists():  # `clean --all` removed it
-            shutil.copytree(clone, project / PLACE)
+        if line.startswith("cd work/scheduled") and not (project / SCHEDULE_CLONE).exists():  # `clean --all` removed it
+            shutil.copytree(clone, project / SCHEDULE_CLONE)
         said = enter(project, line, tmp_path / "prefect")
         if line == "ebmbench clean":
             assert "freed 1.0 MiB (--all frees the rest)" in said.replace("      ", "")
             assert (project / "work/00000000000000aa/checkpoint.safetensors").exists()
-            assert (project / PLACE).exists()
+            assert (project / SCHEDULE_CLONE).exists()
         if line == "ebmbench clean --all":
             assert not (project / "work/00000000000000aa").exists()
-            assert not (project / PLACE).exists()
+            assert not (project / SCHEDULE_CLONE).exists()
 
 
 def test_what_the_workspace_does_not_need_is_computed_again_after_gc_and_restored_before(

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from ebmbench.errors import UserError
+from ebmbench.workspace.layout import SCHEDULE_CLONE
 from ebmbench.workspace.locks import only_flow
 from pipelines.execution.signals import EXIT_STOPPED
-from pipelines.flows.clone import PLACE, check_out, claim, commit_of, make_ready, variables
+from pipelines.flows.clone import check_out, claim, commit_of, make_ready, variables
 from pipelines.flows.publish import commit_results, keep_report
 from pipelines.flows.schedule import Order
 from pipelines.outcome import EXIT_FAILED, FAILED, RAN, RESTORED, SKIPPED, Outcome, Result
@@ -25,11 +26,11 @@ def clone(source: Path) -> Path:
     """A clone in its usual place, after a run that changed `dvc.lock` and the report."""
     save(source, "params.yaml", "benchmark: {suite: tiny}\n")
     save(source, ".gitignore", "work/\n")
-    claim(source / PLACE)
-    check_out(source / PLACE, source, commit_of(source, "HEAD"))
-    (source / PLACE / "dvc.lock").write_text("new\n")
-    (source / PLACE / REPORT).write_text("new\n")
-    return source / PLACE
+    claim(source / SCHEDULE_CLONE)
+    check_out(source / SCHEDULE_CLONE, source, commit_of(source, "HEAD"))
+    (source / SCHEDULE_CLONE / "dvc.lock").write_text("new\n")
+    (source / SCHEDULE_CLONE / REPORT).write_text("new\n")
+    return source / SCHEDULE_CLONE
 
 
 def made(kind: str, code: int = 0, report: str | None = REPORT) -> Result:

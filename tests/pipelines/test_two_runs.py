@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.workspace.layout import LOCK
+from ebmbench.workspace.layout import RUN_LOCK
 from pipelines.flows.server import start_server
 from tests.pipelines.test_flow import finish, outcomes, start
 
@@ -24,7 +24,7 @@ def api(sandbox: Path) -> Iterator[str]:
 
 
 def holds(root: Path, pid: int) -> bool:
-    lock = root / LOCK
+    lock = root / RUN_LOCK
     return lock.exists() and f"pid {pid}," in lock.read_text(encoding="utf-8")
 
 

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from ebmbench.config.schema import read_yaml
-from ebmbench.workspace.record import hash_of, record_path, write_record
+from ebmbench.workspace.layout import record_file
+from ebmbench.workspace.record import hash_of, write_record
 
 STAGES: dict[str, Any] = read_yaml(Path(__file__).parents[2] / "dvc.yaml")["stages"]
 SEEDS = (0, 1, 2)
@@ -122,7 +123,7 @@ def write_stage_record(root: Path, params: dict[str, Any], stage: str) -> None:
         key: reduce(lambda inner, part: (inner or {}).get(part), key.split("."), params)
         for key in filled(body["params"])
     }
-    write_record(root / record_path(stage, suite), stage, values, inputs)
+    write_record(record_file(root, suite, stage), stage, values, inputs)
 
 
 def write_cell(folder: Path, dataset: str, method: str, variants: list[str], seeds: tuple[int, ...] = SEEDS) -> None:

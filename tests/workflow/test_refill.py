@@ -11,10 +11,11 @@ from ebmbench.config.schema import read_yaml
 from ebmbench.core import checkpoint
 from ebmbench.errors import UserError
 from ebmbench.stages.preparation import OF_BASELINES, OF_CELL, OF_CLAIM, prune, ready, refill
+from ebmbench.workspace.cell import Cell
 from ebmbench.workspace.files import write_json, write_text
-from ebmbench.workspace.layout import Cell
+from ebmbench.workspace.layout import record_file
 from ebmbench.workspace.manifest import SAMPLED, TRAINED, materialising
-from ebmbench.workspace.record import record_path, write_record
+from ebmbench.workspace.record import write_record
 from ebmbench.workspace.store import Store
 from tests.stages.test_runner import PARAMS
 
@@ -141,7 +142,7 @@ def test_of_a_cell_that_left_the_suite_only_what_stages_wrote_goes(
     write_text(suite / "b/_baselines/rows.csv", "")
     write_text(suite / "_claims/gone/verdict.json", "{}")
     for stage in ("train@a-gone", "sample@b-dsm", "baselines@b", "claim@gone"):
-        write_record(pulled / record_path(stage, "s"), stage, {}, {})
+        write_record(record_file(pulled, "s", stage), stage, {}, {})
     shutil.copytree(suite / "a/gone", suite / "a/copy")
     mine = ["b/dsm/train/seed=0/mine.npy", "b/dsm/cost/mine.csv", "notes/2026/idea.txt", "_claims/old/draft.md"]
     for file in mine:

@@ -68,7 +68,7 @@ FROZEN = """\
 import sys
 from pathlib import Path
 sys.path.insert(0, {package!r})
-from ebmbench.core import code
+from ebmbench.workspace import code_hash as code
 root = Path.cwd()
 code.freeze(root)
 file = root / "helper.py"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ebmbench.errors import UserError
-from ebmbench.workspace.layout import LOCK
+from ebmbench.workspace.layout import RUN_LOCK
 from ebmbench.workspace.locks import Busy, no_flow, only_flow
 
 HOLDER = """
@@ -54,7 +54,7 @@ def test_the_lock_of_a_killed_flow_does_not_block_the_next(sandbox: Path, tmp_pa
         holder.send_signal(signal.SIGKILL)
         holder.wait()
         with only_flow(tmp_path):
-            assert f"pid {os.getpid()}," in (tmp_path / LOCK).read_text()
+            assert f"pid {os.getpid()}," in (tmp_path / RUN_LOCK).read_text()
 
 
 def test_who_waits_is_told_once_for_whom_and_then_holds_the_workspace(sandbox: Path, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_who_waited_for_a_lock_that_was_removed_still_excludes_others(sandbox: P
         waiter = wait_in(tmp_path)
         assert waiter.stderr is not None
         waiter.stderr.readline()
-        (tmp_path / LOCK).unlink()  # what `ebmbench clean --all` does to a clone that it holds
+        (tmp_path / RUN_LOCK).unlink()  # what `ebmbench clean --all` does to a clone that it holds
     assert waiter.stdout is not None
     assert waiter.stdout.readline() == "mine\n"
     with pytest.raises(UserError, match=f"pid {waiter.pid}"), only_flow(tmp_path):
@@ -98,10 +98,10 @@ def test_asking_whether_the_workspace_is_free_neither_takes_it_nor_leaves_a_trac
     no_flow(tmp_path)
     assert list(tmp_path.iterdir()) == []
     with only_flow(tmp_path):
-        before = (tmp_path / LOCK).read_text()
+        before = (tmp_path / RUN_LOCK).read_text()
         with pytest.raises(Busy, match=f"pid {os.getpid()}, .*--wait"):
             no_flow(tmp_path)
-        assert (tmp_path / LOCK).read_text() == before
+        assert (tmp_path / RUN_LOCK).read_text() == before
     no_flow(tmp_path)
     with only_flow(tmp_path):
         pass

@@ -34,6 +34,7 @@ from ebmbench.training.run import train
 from ebmbench.training.trained import Trained, load
 from ebmbench.workspace.code_hash import code_hash
 from ebmbench.workspace.files import read_json
+from ebmbench.workspace.layout import WORK
 from ebmbench.workspace.store import Store, digest
 
 CLASSIFIER = Features(epochs=60)  # as for digits in suites/defaults.yaml
@@ -85,7 +86,7 @@ class Bench:
 
     def __init__(self, root: Path, fresh: bool = False) -> None:
         self.root = root
-        self.store = Store(root / "work", fresh)
+        self.store = Store(root / WORK, fresh)
 
     def data(self, module: ModuleType, train: int = 50_000, test: int = 10_000) -> Data:
         """A dataset of the benchmark: `bench.data(two_moons)`, of so many events (digits has 1297 and 500)."""

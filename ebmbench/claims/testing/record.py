@@ -18,11 +18,11 @@ from ebmbench.claims.testing.bench import Bench
 from ebmbench.claims.testing.claim import Arms, ClaimFile, open_claim
 from ebmbench.claims.testing.criterion import Criterion, Finding, Verdict, agreed
 from ebmbench.claims.testing.measure import Decision, decide, measured
-from ebmbench.config.params import FILE
 from ebmbench.config.registry import describe
 from ebmbench.errors import UserError
 from ebmbench.report.figures.theme import WIDTH, save, themed
 from ebmbench.workspace.files import replacing, write_json
+from ebmbench.workspace.layout import PARAMS_YAML
 
 HEIGHT = 3.4  # inches of a figure, unless its claim says otherwise
 
@@ -115,7 +115,7 @@ def put_to_test(name: str, first: int, again: int | None, bench: Bench) -> Accou
     if again is not None and abs(again + claim.offset - first) < count:
         found = f"found {again} beside first {first - claim.offset}"
         raise UserError(
-            f"{FILE}: claims.again: {found}, allowed: {count} seeds away or more, so that no seed is in both"
+            f"{PARAMS_YAML}: claims.again: {found}, allowed: {count} seeds away or more, so that no seed is in both"
         )
     measures = measured(name, range(first, first + count), bench)
     repeated = None

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from torch import Tensor
 
-from ebmbench.config.params import FILE
 from ebmbench.data.images.checksums import complaint
 from ebmbench.data.images.download import Failed, Fetch, download
 from ebmbench.data.images.images import subset
 from ebmbench.errors import UserError
+from ebmbench.workspace.layout import DOWNLOADS, PARAMS_YAML
 
 ROOT = "EBMBENCH_DATA"
 UNVERIFIED = "EBMBENCH_DATA_UNVERIFIED"
@@ -106,8 +106,8 @@ class Files:
             names = ", ".join(file.names[0] for file in recipe.sets[0])
             raise UserError(
                 f"{self.dataset}: its files are not here{self._some(recipe)} and could not be downloaded ({failure}); "
-                f"put {names} into a folder {self.dataset}/ below the one that {ROOT} or {FILE}: data.root names "
-                f"(see docs/data.md)"
+                f"put {names} into a folder {self.dataset}/ below the one that {ROOT} or {PARAMS_YAML}: data.root "
+                f"names (see docs/data.md)"
             ) from failure
         damaged: list[str] = []
         if found := self._whole(place, recipe.sets[0], damaged):
@@ -133,5 +133,5 @@ def files_of(dataset: str, caps: tuple[int, int], root: Path, data_root: str | N
     verify = os.environ.get(UNVERIFIED, "") in ("", "0")
     if not verify:
         print(f"warning: {UNVERIFIED}: the files of {dataset} are not checked; quote no number", file=sys.stderr)
-    downloads = own[0] if own else root / "work" / "downloads"
+    downloads = own[0] if own else root / DOWNLOADS
     return Files(dataset, *caps, (*given, *own), downloads, verify)

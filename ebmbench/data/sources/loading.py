@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch import Generator, Tensor
 
-from ebmbench.config.params import FILE, load_params
+from ebmbench.config.params import load_params
 from ebmbench.config.sections import Dataset
 from ebmbench.core.dataset import UNVERIFIED
 from ebmbench.core.streams import stream
@@ -34,6 +34,7 @@ from ebmbench.data.sources.arrays import Unreadable, checked, drawn, read_arrays
 from ebmbench.errors import UserError, in_words
 from ebmbench.workspace.code_hash import code_hash, imports_of, load_file, text_of
 from ebmbench.workspace.files import read_json, sha256_of
+from ebmbench.workspace.layout import PARAMS_YAML
 from ebmbench.workspace.reads import Reads, listening
 
 CONTRACT = ("sample", "log_prob", "score", "smoothed", "centres")  # of a density, what baselines and metrics ask of it
@@ -116,9 +117,9 @@ def _following(reads: Reads, entry: Dataset, name: str) -> Iterator[None]:
     for path in reads.files:
         if not (reads.root / path).is_relative_to(inside):
             raise UserError(
-                f"{FILE}: datasets.{name}.source: found {entry.source!r}, which reads {path}, and DVC would never "
-                f"notice an edit of that; put both into one folder, the Python file as {MAIN}, and name the folder as "
-                "the source"
+                f"{PARAMS_YAML}: datasets.{name}.source: found {entry.source!r}, which reads {path}, and DVC would never "
+                f"notice an edit of that; put both into one folder, the Python file as {MAIN}, and name the folder "
+                "as the source"
             )
     _unchanged(reads, name)
 
@@ -178,7 +179,7 @@ def _drawing(
 def _from_images(
     name: str, entry: Dataset, module: ModuleType, function: Callable[..., Any], root: Path, reads: Reads
 ) -> Source:
-    reads.leave_out(root / FILE)  # which is ours to read
+    reads.leave_out(root / PARAMS_YAML)  # which is ours to read
     files = files_of(Path(entry.source).stem, (entry.train, entry.test), root, load_params(root).data.root)
     reads.leave_out(*files.roots, files.downloads)  # published files, each checked by its sum
     verified = files.verify or not getattr(module, "FILES", True)  # a dataset without files has none to doubt
@@ -206,7 +207,7 @@ def _density(function: Callable[..., Any]) -> Density | None:
 
 def source_path(root: Path, source: str, name: str) -> Path:
     """The file that a dataset's entry names; it must be there, inside the project."""
-    found = f"{FILE}: datasets.{name}.source: found {source!r}"
+    found = f"{PARAMS_YAML}: datasets.{name}.source: found {source!r}"
     try:
         path = (root / source).resolve()
         path = path / MAIN if path.is_dir() else path

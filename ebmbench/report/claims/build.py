@@ -6,7 +6,6 @@ from typing import Any
 
 import pandas as pd
 
-from ebmbench.config.params import FILE
 from ebmbench.report.build import empty, exchange
 from ebmbench.report.claims.collect import Tested, collect_claims, outcome
 from ebmbench.report.claims.text import assemble_claims
@@ -15,6 +14,7 @@ from ebmbench.report.page.html import write_page
 from ebmbench.report.results.provenance import provenance
 from ebmbench.report.results.table import write_csv
 from ebmbench.workspace.code_hash import text_of
+from ebmbench.workspace.layout import PARAMS_YAML, report_folder
 
 PAGE = "claims.md"
 
@@ -22,7 +22,7 @@ PAGE = "claims.md"
 def build_claims(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
     """Write all files into `out` (default `reports/<suite>/latest/`), and only then put them in place."""
     suite = str(params["benchmark"]["suite"])
-    out = out or root / "reports" / suite / "latest"
+    out = out or report_folder(root, suite)
     fresh = empty(out.with_name(f".{out.name}.new"))
     claims = collect_claims(root, params)
     images = {one.name: _image(one, fresh) for one in claims if one.account}
@@ -33,8 +33,8 @@ def build_claims(root: Path, params: dict[str, Any], out: Path | None = None) ->
     tables = [pd.read_csv(one.folder / "values.csv", dtype=str) for one in claims if one.account]
     if tables:
         write_csv(pd.concat(tables), fresh / "values.csv")
-    if (root / FILE).is_file():
-        (fresh / FILE).write_bytes(text_of(root / FILE))
+    if (root / PARAMS_YAML).is_file():
+        (fresh / PARAMS_YAML).write_bytes(text_of(root / PARAMS_YAML))
     write_page(fresh, PAGE)
     exchange(fresh, out)
     return out

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ebmbench.config.sections import CLAIMS_FOLDER
 from ebmbench.report.results.cells import read_json
 from ebmbench.report.results.staleness import Present, Versions, recorded_versions, staleness
 from ebmbench.workspace.failures import failure_of
+from ebmbench.workspace.layout import claim_folder
 
 NOT_RUN = "not run"
 FAILED = "failed"
@@ -76,7 +76,7 @@ def collect_claims(root: Path, params: dict[str, Any]) -> list[Tested]:
 
 def _tested(present: Present, name: str) -> Tested:
     """The claim as it stands: a verdict of other parameters or code than those of now is none."""
-    folder = present.root / "runs" / present.suite / CLAIMS_FOLDER / name
+    folder = claim_folder(present.root, present.suite, name)
     stage = f"claim@{name}"
     account, failure = read_json(folder / "verdict.json"), failure_of(present.root, stage)
     if not account or (failure and present.record(stage) is None):

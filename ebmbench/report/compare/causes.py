@@ -7,8 +7,9 @@ from typing import Any
 from ebmbench.report.compare.sides import WORKSPACE, Side
 from ebmbench.report.text.numbers import MISSING
 from ebmbench.workspace.git import ask_git
+from ebmbench.workspace.layout import DVC_YAML
 
-CODE = ("ebmbench", "pipelines", "dvc.yaml", "constraints.txt", "pyproject.toml")
+CODE = ("ebmbench", "pipelines", DVC_YAML, "constraints.txt", "pyproject.toml")
 
 
 def compare_parameters(before: Side, after: Side) -> list[tuple[str, str, str]] | None:

@@ -3,13 +3,13 @@
 import csv
 from pathlib import Path
 
-from ebmbench.config.params import FILE
 from ebmbench.config.schema import read_yaml
 from ebmbench.errors import UserError
 from ebmbench.report.claims.text import number
 from ebmbench.report.compare.sides import WORKSPACE, is_report, suite_of
 from ebmbench.report.text.numbers import MISSING, plural
 from ebmbench.report.text.tables import markdown_table
+from ebmbench.workspace.layout import LATEST, PARAMS_YAML, report_folder
 
 VERDICTS = "verdicts.csv"
 Row = dict[str, str]
@@ -24,12 +24,12 @@ def is_claims_report(folder: Path) -> bool:
 def find_claims_reports(root: Path, before: str, after: str, suite: str | None) -> tuple[Path, Path] | None:
     """The folders to compare, or None if neither side is a report of claims."""
     if is_claims_report(root / before):
-        later = Path(before).parent / "latest" if after == WORKSPACE else Path(after)
+        later = Path(before).parent / LATEST if after == WORKSPACE else Path(after)
         return root / before, root / later
     if is_report(root / before):
         return None
-    suite = suite or suite_of(read_yaml(root / FILE), FILE)
-    latest = is_claims_report(root / "reports" / suite / "latest") and WORKSPACE in (before, after)
+    suite = suite or suite_of(read_yaml(root / PARAMS_YAML), PARAMS_YAML)
+    latest = is_claims_report(report_folder(root, suite)) and WORKSPACE in (before, after)
     if latest or is_claims_report(root / after):
         raise UserError(f"'{before}': of claims only folders are compared, allowed: one such as reports/claims/0.7.0")
     return None

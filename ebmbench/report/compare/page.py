@@ -26,6 +26,7 @@ from ebmbench.report.results.groups import heading
 from ebmbench.report.text.numbers import MISSING, decimals, plural, spread
 from ebmbench.report.text.tables import markdown_table
 from ebmbench.workspace.files import write_text
+from ebmbench.workspace.layout import LATEST, REPORTS
 
 FILE = "comparison.md"
 LONGEST = 40  # rows of a table; the others are counted
@@ -60,7 +61,7 @@ class ReleaseComparison:
 
 def compare_with_release(root: Path, suite: str) -> ReleaseComparison | None:
     """Write the comparison of the latest report with the newest release; None if the suite has no release."""
-    folder = Path("reports", suite)
+    folder = Path(REPORTS, suite)
     path = folder / FILE
     (root / path).unlink(missing_ok=True)  # an old page must not pass for this one
     releases = list_releases(root / folder)
@@ -68,7 +69,7 @@ def compare_with_release(root: Path, suite: str) -> ReleaseComparison | None:
         return None
     newest = folder / releases[0]
     if is_claims_report(root / newest):
-        line, text = compare_claims(root / newest, root / folder / "latest")
+        line, text = compare_claims(root / newest, root / folder / LATEST)
     else:
         line, text = _compare_results(root, *read_sides(root, newest.as_posix(), WORKSPACE, suite))
     write_text(root / path, text)

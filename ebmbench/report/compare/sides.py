@@ -15,12 +15,12 @@ import pandas as pd
 from dvc.api import DVCFileSystem
 from dvc.exceptions import DvcException
 
-from ebmbench.config.params import FILE
 from ebmbench.config.schema import read_yaml
 from ebmbench.config.yaml import plain
 from ebmbench.errors import UserError, nearest
 from ebmbench.report.results.table import load_results, parse_results
 from ebmbench.workspace.git import ask_git
+from ebmbench.workspace.layout import LATEST, PARAMS_YAML, REPORTS, report_folder
 
 RESULTS = "results.csv"
 WORKSPACE = "workspace"
@@ -80,11 +80,11 @@ def _read_side(root: Path, name: str, suite: str | None) -> Side:
 
 
 def _read_workspace(root: Path, suite: str | None) -> Side:
-    params = read_yaml(root / FILE)
-    own = suite_of(params, FILE)
-    folder = root / "reports" / (suite or own) / "latest"
+    params = read_yaml(root / PARAMS_YAML)
+    own = suite_of(params, PARAMS_YAML)
+    folder = report_folder(root, suite or own)
     if not is_report(folder):
-        suites = [results.parents[1].name for results in root.glob(f"reports/*/latest/{RESULTS}")]
+        suites = [results.parents[1].name for results in root.glob(f"{REPORTS}/*/{LATEST}/{RESULTS}")]
         raise _missing_report(WORKSPACE, suite or own, suites)
     return Side(WORKSPACE, load_results(folder), _params_in(folder) or (params if suite in (None, own) else None), "")
 
@@ -96,7 +96,7 @@ def _read_folder(root: Path, name: str) -> Side:
 
 
 def _params_in(folder: Path) -> Params | None:
-    return read_yaml(folder / FILE) if (folder / FILE).is_file() else None
+    return read_yaml(folder / PARAMS_YAML) if (folder / PARAMS_YAML).is_file() else None
 
 
 def _commit_in(folder: Path) -> str:
@@ -113,7 +113,7 @@ def _read_revision(root: Path, name: str, suite: str | None) -> Side:
         expected = f"a folder with {RESULTS} nor a Git revision of that name"
         raise UserError(f"'{name}': found neither {expected}{_hint(root, name)}")
     revision = _Revision(root, name, commit)
-    suite = suite or suite_of(revision.read_params(FILE) or {}, f"{name}: {FILE}")
+    suite = suite or suite_of(revision.read_params(PARAMS_YAML) or {}, f"{name}: {PARAMS_YAML}")
     return Side(name, revision.read_results(suite), revision.read_report_params(suite), commit)
 
 
@@ -146,7 +146,7 @@ class _Revision:
 
     def read_results(self, suite: str) -> pd.DataFrame:
         """The numbers of the suite's latest report."""
-        path = f"reports/{suite}/latest/{RESULTS}"
+        path = (report_folder(Path(), suite) / RESULTS).as_posix()
         text = self._read(path)
         if text is None:
             raise _missing_report(self.name, suite, self._suites())
@@ -154,10 +154,10 @@ class _Revision:
 
     def read_report_params(self, suite: str) -> Params | None:
         """The parameters of the suite's latest report, else the project's if they are of this suite."""
-        if params := self.read_params(f"reports/{suite}/latest/{FILE}"):
+        if params := self.read_params((report_folder(Path(), suite) / PARAMS_YAML).as_posix()):
             return params
-        project = self.read_params(FILE)
-        return project if project and suite_of(project, f"{self.name}: {FILE}") == suite else None
+        project = self.read_params(PARAMS_YAML)
+        return project if project and suite_of(project, f"{self.name}: {PARAMS_YAML}") == suite else None
 
     def read_params(self, path: str) -> Params | None:
         """A YAML mapping, or None if there is no such file."""
@@ -181,6 +181,6 @@ class _Revision:
 
     def _suites(self) -> list[str]:
         """The suites that have a latest report in this revision."""
-        paths = ask_git(self.root, "ls-tree", "-r", "--name-only", self.commit, "--", "reports").splitlines()
+        paths = ask_git(self.root, "ls-tree", "-r", "--name-only", self.commit, "--", REPORTS).splitlines()
         parts = [Path(path).parts for path in paths]
-        return [part[1] for part in parts if part[2:] == ("latest", RESULTS)]
+        return [part[1] for part in parts if part[2:] == (LATEST, RESULTS)]

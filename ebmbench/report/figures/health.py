@@ -18,6 +18,7 @@ from ebmbench.report.figures.image import Image
 from ebmbench.report.figures.theme import INK, WIDTH, colour, plain_ticks, save
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.groups import variants
+from ebmbench.workspace.layout import cell_folder
 
 COMMON = ("label", "step", "passes", "loss", "gradient_norm", "learning_rate")
 # The third panel shows the gap between the energies of negatives and of data (a gap that grows says that chains do not
@@ -162,7 +163,7 @@ def spans_decades(finite: np.ndarray) -> bool:
 def _history(root: Path, rows: pd.DataFrame) -> pd.DataFrame:
     """The history of one method's runs with these settings."""
     suite, dataset, method = (str(rows[column].iloc[0]) for column in ("suite", "dataset", "method"))
-    file = root / "runs" / suite / dataset / method / "history.csv"
+    file = cell_folder(root, suite, dataset, method) / "history.csv"
     if not file.is_file():
         return pd.DataFrame()
     history = pd.read_csv(file, dtype={"label": str})

@@ -16,10 +16,11 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ebmbench.report.figures.theme import EMPTY, WIDTH
-from ebmbench.report.results.baselines import BASELINES, is_baseline
+from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.groups import variants
 from ebmbench.report.sections.verdicts import verdict
 from ebmbench.report.text.numbers import ROUNDING
+from ebmbench.workspace.layout import BASELINES, cell_folder
 
 Array = NDArray[np.float64]
 Window = tuple[tuple[float, float], tuple[float, float]]
@@ -123,7 +124,7 @@ def _panel(root: Path, dataset: str, name: str, rows: pd.DataFrame) -> Panel:
     if not label:
         return Panel(name, verdict(rows))
     folder = BASELINES if is_baseline(method) else method
-    file = root / "runs" / str(rows["suite"].iloc[0]) / dataset / folder / "pictures.npz"
+    file = cell_folder(root, str(rows["suite"].iloc[0]), dataset, folder) / "pictures.npz"
     seed = label.rpartition("seed=")[2]
     note = f"KL {kl if abs(kl) > ROUNDING else 0:.3g}, seed {seed}" if kl is not None else f"seed {seed}"
     return Panel(name, note, label, _arrays(file), unscored=kl is None)

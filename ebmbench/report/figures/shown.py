@@ -11,9 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ebmbench.report.figures.maps import median_run
-from ebmbench.report.results.baselines import BASELINES, is_baseline
+from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.groups import RATIO, variants
 from ebmbench.report.results.kinds import EXACT, slice_of
+from ebmbench.workspace.layout import BASELINES, cell_folder
 
 # What a run may have, named `<what>:<label>:<kind>` in the file.
 WHAT = ("images", "chain", "chain_steps", "histogram")
@@ -49,7 +50,7 @@ def shown(root: Path, frame: pd.DataFrame, dataset: str, kind: str) -> list[Show
         label, ratio = median_run(rows, RATIO)
         if label:
             folder = BASELINES if is_baseline(name) else str(rows["method"].iloc[0])
-            file = root / "runs" / str(rows["suite"].iloc[0]) / dataset / folder / "pictures.npz"
+            file = cell_folder(root, str(rows["suite"].iloc[0]), dataset, folder) / "pictures.npz"
             found.append(Shown(name, label, ratio, rows, _arrays(file, label, EXACT if is_baseline(name) else kind)))
     return found
 

@@ -1,8 +1,7 @@
 """Baselines: rows that are there for reference and do not compete."""
 
 from ebmbench.config import registry
-
-BASELINES = "_baselines"  # their folder, in place of a method's
+from ebmbench.workspace.layout import BASELINES
 
 
 def baselines() -> list[str]:

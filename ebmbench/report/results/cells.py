@@ -15,9 +15,10 @@ from typing import Any
 
 import pandas as pd
 
-from ebmbench.report.results.baselines import BASELINES, is_baseline
+from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.staleness import Present, Versions, recorded_versions, staleness
 from ebmbench.report.results.table import Row, read_rows
+from ebmbench.workspace.layout import BASELINES, cell_folder, features_folder, prepared_folder
 
 LOST = ("failed", "stale")  # cells without valid numbers
 OTHERWISE = "made with other parameters, files or code than are here now"
@@ -35,7 +36,7 @@ class Cell:
 
 def read_cell(present: Present, dataset: str, method: str) -> Cell:
     """The cell of one method, checked."""
-    folder = present.root / "runs" / present.suite / dataset / method
+    folder = cell_folder(present.root, present.suite, dataset, method)
     runs = statuses(folder / "train")
     stages = stages_of(dataset, method)
     there = {
@@ -52,7 +53,7 @@ def read_cell(present: Present, dataset: str, method: str) -> Cell:
 
 def read_baselines(present: Present, dataset: str) -> Cell:
     """The baselines of a dataset; they are not trained, so there are no digests to compare."""
-    folder = present.root / "runs" / present.suite / dataset / BASELINES
+    folder = cell_folder(present.root, present.suite, dataset, BASELINES)
     stages = stages_of(dataset, BASELINES)
     there = {"not run: no `rows.csv`": _evaluated(folder)}
     lost = _lost(present, stages, _data(present.root, dataset) | there)
@@ -93,8 +94,8 @@ def read_json(file: Path) -> dict[str, Any]:
 def _data(root: Path, dataset: str) -> dict[str, bool]:
     """Whether the outputs of the stages before a cell's own are there, by what is said if not."""
     return {
-        f"no data: no `prepared/{dataset}`": (root / "prepared" / dataset / "facts.json").is_file(),
-        f"no features: no `features/{dataset}`": (root / "features" / dataset).is_dir(),
+        f"no data: no `prepared/{dataset}`": (prepared_folder(root, dataset) / "facts.json").is_file(),
+        f"no features: no `features/{dataset}`": features_folder(root, dataset).is_dir(),
     }
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.cells import read_json
 from ebmbench.report.results.table import read_rows
+from ebmbench.workspace.layout import cell_folder
 
 COLUMNS = {
     "suite": "the suite the run belongs to",
@@ -34,7 +35,7 @@ def collect_curves(root: Path, frame: pd.DataFrame) -> pd.DataFrame:
     good = frame[(frame["status"] == "ok") & ~frame["method"].map(is_baseline).astype(bool)]
     rows: list[dict[str, Any]] = []
     for cell, runs in good.groupby(["suite", "dataset", "method"], sort=False):
-        folder = root / "runs" / "/".join(map(str, cell))
+        folder = cell_folder(root, *map(str, cell))
         known = runs.drop_duplicates("label").set_index("label")
         rows += _cell_rows(folder, known)
     return pd.DataFrame(rows, columns=list(COLUMNS))

@@ -10,10 +10,11 @@ from typing import Any
 
 import pandas as pd
 
-from ebmbench.report.results.baselines import BASELINES, baselines
+from ebmbench.report.results.baselines import baselines
 from ebmbench.report.results.cells import Cell, read_baselines, read_cell, read_json
 from ebmbench.report.results.staleness import Present
 from ebmbench.report.results.table import Row, typed
+from ebmbench.workspace.layout import BASELINES, cell_folder
 
 STAGES = ("train", "sample", "evaluate")
 
@@ -39,7 +40,7 @@ def _method_rows(present: Present, dataset: str, method: str) -> list[Row]:
     place = {"suite": present.suite, "dataset": dataset, "method": method}
     if cell.state != "ok":
         return [place | _lost(cell)]
-    folder = present.root / "runs" / present.suite / dataset / method
+    folder = cell_folder(present.root, present.suite, dataset, method)
     rows = cell.rows + [place | run for run in _silent_runs(cell)]
     ends = {
         label: {"steps": _text(run.get("step")), "restarts": _text(run.get("restarts"))}
@@ -54,7 +55,7 @@ def _baseline_rows(present: Present, dataset: str) -> list[Row]:
     if cell.state != "ok":
         place = {"suite": present.suite, "dataset": dataset, "method": BASELINES}
         return [place | _lost(cell)]
-    costs = {"evaluate": read_json(present.root / "runs" / present.suite / dataset / BASELINES / "cost.json")}
+    costs = {"evaluate": read_json(cell_folder(present.root, present.suite, dataset, BASELINES) / "cost.json")}
     return _ordered([row | _cost(costs, row["label"]) for row in cell.rows])
 
 

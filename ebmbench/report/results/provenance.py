@@ -21,12 +21,13 @@ from ebmbench.report.results.staleness import Versions
 from ebmbench.report.text.escaping import literal
 from ebmbench.workspace.code_hash import LIBRARIES, versions
 from ebmbench.workspace.git import ask_git
+from ebmbench.workspace.layout import DVC_LOCK, PARAMS_YAML, REPORTS
 
 PACKAGES = ("pandas", "dvc", "prefect")  # of the report and the flow: no number depends on them
 BUILT = "report built with"
 UNKNOWN = "unknown"
 ABSENT = "not installed"
-PROVED = (":(exclude)dvc.lock", ":(exclude)params.yaml")
+PROVED = (f":(exclude){DVC_LOCK}", f":(exclude){PARAMS_YAML}")
 
 
 def provenance(root: Path, suite: str, cells: Sequence[Sequence[Versions]] = (), noun: str = "cell") -> dict[str, str]:
@@ -34,8 +35,8 @@ def provenance(root: Path, suite: str, cells: Sequence[Sequence[Versions]] = (),
     commit = ask_git(root, "rev-parse", "HEAD")
     return {
         "commit": _commit(root, commit),
-        "dvc.lock without `report`": lock_hash(root / "dvc.lock"),
-        "params.yaml": _params(root),
+        "dvc.lock without `report`": lock_hash(root / DVC_LOCK),
+        PARAMS_YAML: _params(root),
         **made_with(cells, noun),
         **{name: _version(name) for name in PACKAGES},
         "system": f"{platform.system()}, {platform.machine()}",
@@ -80,16 +81,16 @@ def lock_hash(file: Path) -> str:
 def _commit(root: Path, commit: str) -> str:
     if not commit:
         return "none (not a Git checkout)"
-    changed = ask_git(root, "status", "--porcelain", "--", ".", ":(exclude)reports", *PROVED)
+    changed = ask_git(root, "status", "--porcelain", "--", ".", f":(exclude){REPORTS}", *PROVED)
     return f"{commit} (with uncommitted changes)" if changed else commit
 
 
 def _params(root: Path) -> str:
     """The file's hash, and whether it is the commit's; a suite is always written as the same bytes."""
-    file = root / "params.yaml"
+    file = root / PARAMS_YAML
     if not file.is_file():
         return UNKNOWN
-    own = " (not the commit's own)" if ask_git(root, "status", "--porcelain", "--", "params.yaml") else ""
+    own = " (not the commit's own)" if ask_git(root, "status", "--porcelain", "--", PARAMS_YAML) else ""
     return _sha256(file.read_bytes()) + own
 
 

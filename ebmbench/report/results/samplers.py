@@ -12,6 +12,7 @@ import pandas as pd
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.cells import read_json
 from ebmbench.report.results.kinds import KINDS, image_sets, toys
+from ebmbench.workspace.layout import cell_folder
 
 Sampled = dict[str, list[str]]  # names by sampler
 PLANE = "plane"  # the key of data that are not images
@@ -19,7 +20,7 @@ PLANE = "plane"  # the key of data that are not images
 
 def sampler_of(root: Path, run: Mapping[str, str], kind: str = "long") -> str:
     """The sampler of a run (`suite`, `dataset`, `method`, `label`); empty if nobody wrote it down."""
-    cell = root / "runs" / run["suite"] / run["dataset"] / run["method"]
+    cell = cell_folder(root, run["suite"], run["dataset"], run["method"])
     told = read_json(cell / "sample" / run["label"] / "diagnostics.json")
     flat = told if kind == "long" else {}
     found = told.get(kind, flat)

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ebmbench.workspace.failures import failure_of, failure_path
-from ebmbench.workspace.record import Record, hash_of, read_record, record_path
+from ebmbench.workspace.layout import record_file
+from ebmbench.workspace.record import Record, hash_of, read_record
 
 SHOWN = 3  # of the keys and files that differ
 LONGEST = 60  # of a value, in letters
@@ -40,11 +41,11 @@ class Present:
 
     def record(self, stage: str) -> Record | None:
         """What the stage wrote of itself."""
-        return read_record(self.root / record_path(stage, self.suite))
+        return read_record(record_file(self.root, self.suite, stage))
 
     def failed_since(self, stage: str) -> bool:
         """Whether a stage's failure is newer than its outputs: DVC may have brought these back from its cache."""
-        note, record = failure_path(self.root, stage), self.root / record_path(stage, self.suite)
+        note, record = failure_path(self.root, stage), record_file(self.root, self.suite, stage)
         return note.is_file() and not (record.is_file() and record.stat().st_mtime > note.stat().st_mtime)
 
     def failure(self, *stages: str) -> str:

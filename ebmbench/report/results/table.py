@@ -22,6 +22,7 @@ import pandas as pd
 from ebmbench.config.schema import read_yaml
 from ebmbench.errors import UserError, one_line
 from ebmbench.workspace.files import replacing
+from ebmbench.workspace.layout import PARAMS_YAML, report_folder
 
 Row = dict[str, str]  # text by column
 
@@ -187,8 +188,8 @@ def _line(error: Exception) -> str:
 
 
 def _latest(root: Path) -> Path:
-    params = root / "params.yaml"
+    params = root / PARAMS_YAML
     if not params.is_file():
         raise UserError(f"{params.resolve()}: not found; run from the project's folder or give a path")
     suite = read_yaml(params)["benchmark"]["suite"]
-    return root / "reports" / str(suite) / "latest" / "results.csv"
+    return report_folder(root, str(suite)) / "results.csv"

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from ebmbench.report.results.baselines import BASELINES, is_baseline
+from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.groups import RATIO, datasets, variants
 from ebmbench.report.results.kinds import image_sets, kinds, slice_of, toys
 from ebmbench.report.sections.verdicts import lost_cell
 from ebmbench.report.statistics.seeds import summarise
 from ebmbench.report.text.numbers import MISSING, decimals, number
 from ebmbench.report.text.tables import best_of, markdown_table, share, title
+from ebmbench.workspace.layout import BASELINES
 
 METRIC = "kl"
 ABOUT = (

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ebmbench.config import registry
 from ebmbench.config.registry import Entry
-from ebmbench.report.results.baselines import BASELINES, baselines
+from ebmbench.report.results.baselines import baselines
 from ebmbench.report.results.groups import ARROWS, HEADINGS, RATIO, datasets, direction
 from ebmbench.report.results.kinds import ABOUT, KINDS, SAID, image_sets, kinds, slice_of, toys
 from ebmbench.report.results.samplers import Sampled
@@ -23,6 +23,7 @@ from ebmbench.report.sections.failures import stale_line, tally
 from ebmbench.report.sections.verdicts import tally as verdicts
 from ebmbench.report.text.numbers import count, plural
 from ebmbench.report.text.tables import best_of
+from ebmbench.workspace.layout import BASELINES
 
 STATISTIC = (
     "The unit is the seed. An entry is the mean over the seeds with the 95 % interval of Student's t around "

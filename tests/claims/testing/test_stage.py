@@ -12,7 +12,8 @@ from ebmbench.config.params import load_params
 from ebmbench.stages import claim, report
 from ebmbench.stages.preparation import prune
 from ebmbench.workspace.files import read_json
-from ebmbench.workspace.record import record_path, write_record
+from ebmbench.workspace.layout import record_file
+from ebmbench.workspace.record import write_record
 from pipelines.planning.selection import narrow
 from tests.claims.testing.sample import NAME, coin, known
 
@@ -117,7 +118,7 @@ def test_a_suite_is_of_claims_or_of_cells(
 
 def test_a_claim_that_left_the_suite_is_removed(project: Path) -> None:
     for name in (NAME, "gone"):
-        write_record(project / record_path(f"claim@{name}", "small"), f"claim@{name}", {}, {})
+        write_record(record_file(project, "small", f"claim@{name}"), f"claim@{name}", {}, {})
     assert prune(project, load_params(project)) == ["gone"]
     assert [folder.name for folder in (project / "runs/small/_claims").iterdir()] == [NAME]
 
