@@ -117,9 +117,9 @@ def _following(reads: Reads, entry: Dataset, name: str) -> Iterator[None]:
     for path in reads.files:
         if not (reads.root / path).is_relative_to(inside):
             raise UserError(
-                f"{PARAMS_YAML}: datasets.{name}.source: found {entry.source!r}, which reads {path}, and DVC would never "
-                f"notice an edit of that; put both into one folder, the Python file as {MAIN}, and name the folder "
-                "as the source"
+                f"{PARAMS_YAML}: datasets.{name}.source: found {entry.source!r}, which reads {path}, and DVC would "
+                f"never notice an edit of that; put both into one folder, the Python file as {MAIN}, and name the "
+                "folder as the source"
             )
     _unchanged(reads, name)
 
