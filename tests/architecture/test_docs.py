@@ -10,10 +10,13 @@ import torch
 from ebmbench.config.registry import load, names
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws, stream
+from tests.architecture.test_layers import ALLOWED
 from tests.conftest import gaussian_facts
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "reports" / "README.md"]
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+EXAMPLE = "ebmbench/methods/flip.py"  # the file that the contributing guide tells to write
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -52,3 +55,31 @@ def test_the_readme_shows_the_first_table_and_a_figure_of_the_committed_report()
 def test_the_protocol_explains_every_metric() -> None:
     text = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
     assert not [name for name in names("metrics") if f"`{name}`" not in text]
+
+
+def test_the_architecture_page_has_a_sentence_for_every_folder() -> None:
+    folders = {
+        f"{file.parent.relative_to(ROOT).as_posix()}/"
+        for top in ("ebmbench", "pipelines")
+        for file in (ROOT / top).rglob("__init__.py")
+    }
+    assert set(re.findall(r"(?m)^\| `([\w/]+/)` \| .+\. \|$", ARCHITECTURE)) == folders - {"ebmbench/"}
+
+
+def test_the_architecture_page_lists_the_layers_from_the_lowest_to_the_highest() -> None:
+    lines = re.findall(r"(?m)^\d+\. (`.+`)$", ARCHITECTURE.split("## Layers")[1])
+    below = {"errors"}
+    for line in lines:
+        layers = set(re.findall(r"`(\w+)`", line))
+        below |= layers
+        assert not {layer: ALLOWED[layer] - below for layer in layers if not ALLOWED[layer] <= below}
+    assert below == set(ALLOWED) | {"errors"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_file_and_folder_of_the_code_that_a_page_names_exists(page: Path) -> None:
+    if page.name == "CHANGELOG.md":  # of earlier versions too
+        return
+    text = page.read_text(encoding="utf-8").replace("<br/>", " ")
+    named = re.findall(r"(?<![\w/])((?:ebmbench|pipelines|tests|benchmarks)/[\w/.]*+)(?!<)", text)
+    assert not {name for name in named if not (ROOT / name.rstrip(".")).exists()} - {EXAMPLE}
