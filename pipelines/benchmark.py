@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ebmbench.errors import DEBUG, UserError, forgiving, in_words
 from ebmbench.workspace.layout import OUTCOMES, report_of, require_pipeline
-from ebmbench.workspace.locks import only_flow
+from ebmbench.workspace.locks import hold_workspace
 from pipelines.execution.signals import EXIT_STOPPED, exit_code_of_stop, named, sigterm_stops
 from pipelines.options import add_options, scheduler_of
 from pipelines.outcome import EXIT_FAILED, STOPPED_EARLY, Answer, Result, answer, exit_code_of, forecast, read_result
@@ -52,7 +52,7 @@ def run(
     jobs = jobs_or_cores(jobs)
     require_pipeline(root)
     try:
-        with sigterm_stops(), only_flow(root, wait):
+        with sigterm_stops(), hold_workspace(root, wait):
             prepare()
             plan = read_plan(root, only)
             if not plan.todo:

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from ebmbench.errors import UserError
 from ebmbench.workspace.files import read_json, write_json
 from ebmbench.workspace.layout import OUTCOMES, REPORT, report_of, require_pipeline
-from ebmbench.workspace.locks import no_flow
+from ebmbench.workspace.locks import require_idle
 from pipelines.execution.signals import EXIT_STOPPED, exit_code_of_stop
 from pipelines.planning.plan import Plan, read_plan
 from pipelines.planning.selection import cells_of
@@ -219,7 +219,7 @@ class Forecast:
 def forecast(root: Path, only: Sequence[str] = (), wait: bool = False) -> Forecast:
     """Plan and stop there. While another flow is at work DVC cannot tell what is stale, so it must have ended."""
     require_pipeline(root)
-    no_flow(root, wait)
+    require_idle(root, wait)
     return Forecast(read_plan(root, only))
 
 

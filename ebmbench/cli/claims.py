@@ -1,9 +1,6 @@
 """`ebmbench claims`: put claims of the literature to the test, one by one; the suite `claims` runs them all."""
 
 import argparse
-import fcntl
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -49,29 +46,18 @@ def _run(root: Path, arguments: argparse.Namespace) -> int:
     from ebmbench.claims.testing.bench import Bench
     from ebmbench.claims.testing.record import put_to_test, told
     from ebmbench.config.params import load_params
+    from ebmbench.workspace.locks import hold
 
     torch.set_num_threads(1)  # sums over another number of threads round differently
     first = load_params(root).claims.first if arguments.first is None else arguments.first
     for name in arguments.names:
-        with _at_work(root, name):
+        busy = f"{name}: another process is testing this claim here; wait for it or stop it"
+        with hold(lock_file(root, f"claim@{name}"), busy):  # `ebmbench clean` must not take away what is being made
             account = put_to_test(name, first, None, Bench(root, arguments.fresh))
             account.save(root / TESTED_CLAIMS / name)
         print(told(account))
         print(f"  files: {(TESTED_CLAIMS / name).as_posix()}/\n")
     return 0
-
-
-@contextmanager
-def _at_work(root: Path, name: str) -> Iterator[None]:
-    """Hold the lock of the claim's stage: `ebmbench clean` must not take away what is being made."""
-    path = lock_file(root, f"claim@{name}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise UserError(f"{name}: another process is testing this claim here; wait for it or stop it") from error
-        yield
 
 
 def _seed(text: str) -> int:

@@ -10,7 +10,7 @@ from ebmbench.cli.command import add_command, project
 from ebmbench.workspace.layout import WORK
 
 if TYPE_CHECKING:
-    from ebmbench.stages.cleanup import Share
+    from ebmbench.workspace.disk import Share
 
 TEXT = (
     "Empty work/ of what is cheap to lose: finished results (runs/ and DVC's cache have them), logs, leftovers. "
@@ -28,18 +28,18 @@ def add(commands: Any) -> None:
 
 def act(arguments: argparse.Namespace) -> int:
     """Remove, unless it is a dry run, and tell."""
-    from ebmbench.stages.cleanup import CHEAP, DEAR, FOREIGN, no_stage, shares
-    from ebmbench.workspace.locks import only_flow
+    from ebmbench.workspace.disk import CHEAP, DEAR, FOREIGN, require_no_stage, shares
+    from ebmbench.workspace.locks import hold_workspace
     from pipelines.flows.clone import is_claimed
 
     root = project()
-    with only_flow(root), ExitStack() as held:  # not under the feet of a running flow
-        no_stage(root / WORK)
+    with hold_workspace(root), ExitStack() as held:  # not under the feet of a running flow
+        require_no_stage(root)
         found = shares(root / WORK, is_claimed)
         doomed = {kind: share for kind, share in found.items() if kind in (CHEAP + DEAR if arguments.all else CHEAP)}
         for path in _paths(doomed):
             if (path / ".git").exists():  # a clone
-                held.enter_context(only_flow(path))
+                held.enter_context(hold_workspace(path))
         if not arguments.dry_run:
             _remove(_paths(doomed), root / WORK)
     kept = {kind: share for kind, share in found.items() if kind not in doomed}

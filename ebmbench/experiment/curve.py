@@ -4,7 +4,6 @@ Weights are averaged and the learning rate is on its way to zero, so a point is 
 would have reached. Toys are integrated on half as many cells an axis as at the end; images are judged by short runs.
 """
 
-import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from ebmbench.experiment.judge import Values, judge
 from ebmbench.metrics.common.evaluation import Evaluation
 from ebmbench.training.trained import load
 from ebmbench.workspace.cell import SNAPSHOT_KIND, passes_of, snapshots
-from ebmbench.workspace.files import replacing
+from ebmbench.workspace.files import write_csv
 
 COLUMNS = ["label", "metric", "samples", "passes", "value", "reason"]
 
@@ -51,8 +50,4 @@ def at(file: Path, samples: Path, template: Evaluation) -> Evaluation:
 
 def write_curves(path: Path, curves: Mapping[str, Iterable[Row]]) -> None:
     """One CSV for the runs of a cell, by label."""
-    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n", restval="")
-        writer.writeheader()
-        for label, rows in curves.items():
-            writer.writerows({"label": label, **row} for row in rows)
+    write_csv(path, COLUMNS, ({"label": label, **row} for label, rows in curves.items() for row in rows))

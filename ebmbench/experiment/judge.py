@@ -5,7 +5,6 @@ One judgement is a folder: `judgement.json`, `picture.npz`, `cost.json`. A cell'
 errors and protocol) and `pictures.npz` (small arrays for the figures: the report needs neither torch nor models).
 """
 
-import csv
 import math
 import time
 from collections.abc import Iterable, Mapping
@@ -22,7 +21,15 @@ from ebmbench.experiment.pictures import frame, gallery, picture, real
 from ebmbench.experiment.verdict import Verdict
 from ebmbench.metrics.common.evaluation import Evaluation, Unavailable, Value
 from ebmbench.training.run import peak_memory
-from ebmbench.workspace.files import Arrays, load_arrays, read_json, replacing, save_arrays, sha256_of, write_json
+from ebmbench.workspace.files import (
+    Arrays,
+    load_arrays,
+    read_json,
+    save_arrays,
+    sha256_of,
+    write_csv,
+    write_json,
+)
 from ebmbench.workspace.layout import PARAMS_YAML
 
 COLUMNS = ["suite", "dataset", "method", "settings", "seed", "label", "digest", "status", "verdict", "verdict_reason"]
@@ -132,7 +139,4 @@ def _flat(rows: list[dict[str, Any]], by_kind: bool) -> dict[str, Any]:
 
 def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
     """The CSV that the report reads; floats are written so that they read back the same."""
-    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n", restval="")
-        writer.writeheader()
-        writer.writerows({key: "" if value is None else value for key, value in row.items()} for row in rows)
+    write_csv(path, COLUMNS, rows)

@@ -34,6 +34,7 @@ from ebmbench.report.results.staleness import Present
 from ebmbench.report.results.table import write_results
 from ebmbench.report.sections.order import Images, assemble
 from ebmbench.workspace.code_hash import text_of
+from ebmbench.workspace.files import replace_folder
 from ebmbench.workspace.layout import PARAMS_YAML, report_folder
 from ebmbench.workspace.manifest import files_in, is_leftover
 
@@ -108,12 +109,7 @@ def exchange(fresh: Path, out: Path) -> None:
         if name not in ours and not is_leftover(name) and not (fresh / name).exists():
             (fresh / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(out / name, fresh / name, follow_symlinks=False)
-    old = out.with_name(f".{out.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    if out.exists():
-        out.rename(old)
-    fresh.rename(out)
-    shutil.rmtree(old, ignore_errors=True)
+    replace_folder(fresh, out)
 
 
 def empty(folder: Path) -> Path:

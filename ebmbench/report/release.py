@@ -6,7 +6,6 @@ parameters, and one that is older than a failed build.
 """
 
 import re
-import shutil
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
@@ -18,7 +17,7 @@ from ebmbench.report.results.table import load_results, read_rows
 from ebmbench.report.text.numbers import MISSING
 from ebmbench.report.text.tables import markdown_table
 from ebmbench.workspace.failures import failure_of
-from ebmbench.workspace.files import replacing
+from ebmbench.workspace.files import copy_folder, replacing
 from ebmbench.workspace.layout import LATEST, PARAMS_YAML, REPORTS, report_folder
 
 ABOUT = (
@@ -46,10 +45,7 @@ def release(root: Path, suite: str, version: str) -> Path:
     _check_stale(latest)
     if failure := failure_of(root, "report"):
         raise UserError(f"{latest}: older than a build that failed ({failure}); `ebmbench report` builds it anew")
-    copy = latest.with_name(f".{version}.new")
-    shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(latest, copy)
-    copy.rename(target)
+    copy_folder(latest, target)
     write_index(root)
     return target
 

@@ -22,7 +22,7 @@ from ebmbench.samplers.common.choice import parse
 from ebmbench.stages.inputs import require_declared, require_keys
 from ebmbench.stages.prepare import known_facts
 from ebmbench.workspace.cell import Cell
-from ebmbench.workspace.files import read_json, write_json
+from ebmbench.workspace.files import read_json, write_csv, write_json
 from ebmbench.workspace.layout import (
     BASELINES,
     CLAIMS,
@@ -198,5 +198,4 @@ def _copy_history(history: Path, target: Path, label: str) -> None:
         rows = []
     if not rows or rows[0][:1] != ["label"]:
         raise UserError(f"{history}: damaged, found no table with a column 'label'")
-    with target.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows(row for row in rows if row and row[0] in ("label", label))
+    write_csv(target, rows[0], (row for row in rows[1:] if row and row[0] == label))

@@ -13,7 +13,6 @@
 import argparse
 import contextlib
 import ctypes
-import fcntl
 import os
 import signal
 import sys
@@ -29,6 +28,7 @@ from ebmbench.stages.inputs import declared, require_declared, require_keys, req
 from ebmbench.workspace import failures
 from ebmbench.workspace.files import write_text
 from ebmbench.workspace.layout import PARAMS_YAML, lock_file, record_file
+from ebmbench.workspace.locks import hold
 from ebmbench.workspace.reads import forget_reads
 from ebmbench.workspace.record import write_record
 
@@ -49,7 +49,8 @@ def run_stage(stage: str, work: Callable[[Path], None]) -> int:
         _die_with_parent()
         _one_thread()
         forget_reads()
-        with _owning(root, stage), _failures(root, stage):
+        busy = f"{stage}: another process is running this stage here; wait for it or stop it"
+        with hold(lock_file(root, stage), busy), _failures(root, stage):
             require_declared(root, stage)
             before = declared(root, stage)
             work(root)
@@ -130,18 +131,6 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:  # it died in between
             os.kill(os.getpid(), signal.SIGKILL)
-
-
-@contextmanager
-def _owning(root: Path, stage: str) -> Iterator[None]:
-    path = lock_file(root, stage)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise UserError(f"{stage}: another process is running this stage here; wait for it or stop it") from error
-        yield
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from ebmbench.stages.runner import stage_main
 from ebmbench.training.job import Job
 from ebmbench.training.run import train
 from ebmbench.workspace.cell import Cell
-from ebmbench.workspace.files import read_json, replacing, write_json
+from ebmbench.workspace.files import read_json, write_csv, write_json
 from ebmbench.workspace.manifest import TRAINED, materialising
 from ebmbench.workspace.progress import pulse
 from ebmbench.workspace.store import Store
@@ -49,10 +49,7 @@ def join_histories(path: Path, histories: list[Path]) -> None:
     """One file for all runs of a cell; runs that log different columns (another sampler, say) keep their own."""
     tables = [list(csv.DictReader(history.read_text(encoding="utf-8").splitlines())) for history in histories]
     columns = dict.fromkeys(name for table in tables for row in table for name in row) or {"label": None}
-    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(columns), lineterminator="\n", restval="")
-        writer.writeheader()
-        writer.writerows(row for table in tables for row in table)
+    write_csv(path, list(columns), (row for table in tables for row in table))
 
 
 main = stage_main("train", train_cell, __doc__, "dataset", "method", fresh=True)

@@ -10,7 +10,6 @@ was kept. With `training.on_divergence: restart` it goes on from there instead, 
 and its status counts them.
 """
 
-import csv
 import math
 import resource
 import shutil
@@ -27,7 +26,7 @@ from ebmbench.core import checkpoint
 from ebmbench.training.checkpoints import SHARES, Clock, Keeper, described
 from ebmbench.training.job import Job
 from ebmbench.training.trainer import Diverged, Trainer
-from ebmbench.workspace.files import replacing, write_json
+from ebmbench.workspace.files import write_csv, write_json
 from ebmbench.workspace.progress import pulse
 
 SAVE_SECONDS = 5.0
@@ -81,10 +80,8 @@ def _leave(job: Job, result: Path, outcome: dict[str, Any], history: dict[str, l
 
 def write_history(path: Path, label: str, history: dict[str, list[float]]) -> None:
     """A CSV with a column `label`, then the columns that the method logs."""
-    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["label", *(history or ["step", "passes", "loss"])])
-        writer.writerows([label, *row] for row in zip(*history.values(), strict=True))
+    columns = ["label", *(history or ["step", "passes", "loss"])]
+    write_csv(path, columns, ([label, *row] for row in zip(*history.values(), strict=True)))
 
 
 def peak_memory() -> float:

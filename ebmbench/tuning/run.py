@@ -6,25 +6,21 @@ process that crashes or is killed fails its own method only; none outlives the c
 All searches: progress while they run, the table and the report as each is finished, the winners at the end.
 """
 
-import fcntl
 import multiprocessing
 import os
 import sys
 import threading
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import StringIO
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 
 from ruamel.yaml import YAML
 from tqdm import tqdm
 
 from ebmbench.config.params import Params
-from ebmbench.errors import UserError
 from ebmbench.tuning.report import report
 from ebmbench.tuning.search import steps
 from ebmbench.tuning.space import Plan, base_section, changed
@@ -32,6 +28,7 @@ from ebmbench.tuning.trials import FOLDER, Row, merged, of_method, read_table, s
 from ebmbench.workspace.code_hash import freeze
 from ebmbench.workspace.files import write_text
 from ebmbench.workspace.layout import DEFAULTS, TUNING_LOGS, lock_file
+from ebmbench.workspace.locks import hold
 
 SPAWN = multiprocessing.get_context("spawn")
 
@@ -137,7 +134,11 @@ class Result:
 def tune(plan: Plan, methods: list[str], jobs: int) -> Result:
     """Search for the defaults of these methods; rows of the others stay as they are."""
     failures: dict[str, str] = {}
-    with _alone(plan.root), _Progress(sum(steps(plan, method) for method in methods)) as progress:
+    busy = "tune: another process is searching here; wait for it or stop it"
+    with (
+        hold(lock_file(plan.root, "tune"), busy),
+        _Progress(sum(steps(plan, method) for method in methods)) as progress,
+    ):
         for event in searches(plan, methods, jobs):
             progress.show(event)
             if event.failure:
@@ -202,16 +203,3 @@ class _Progress:
                 print(f"{row.method} round {row.round} trial {row.trial}: {value} ({row.settings})", flush=True)
         elif event.failure and self.bar.disable:
             print(f"failed: {event.failure}", file=sys.stderr, flush=True)
-
-
-@contextmanager
-def _alone(root: Path) -> Iterator[None]:
-    """Two searches in one folder would train into the same places."""
-    path = lock_file(root, "tune")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise UserError("tune: another process is searching here; wait for it or stop it") from error
-        yield

@@ -6,13 +6,12 @@ No seconds and no dates: a search that is repeated writes the same bytes.
 import csv
 import math
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
 
-from ebmbench.workspace.files import write_text
+from ebmbench.workspace.files import write_csv
 from ebmbench.workspace.layout import REPORTS
 
 FOLDER = f"{REPORTS}/tuning"
@@ -84,14 +83,7 @@ def merged(old: list[Row], new: list[Row], order: list[str]) -> list[Row]:
 def write_table(path: Path, rows: list[Row]) -> None:
     """Floats are written so that they read back the same."""
     datasets = list(dict.fromkeys(name for row in rows for name in row.scores))
-    text = StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*FIRST, *datasets, *LAST])
-    for row in rows:
-        scores = [row.scores.get(name) for name in datasets]
-        cells = [*(getattr(row, name) for name in FIRST), *scores, *(getattr(row, name) for name in LAST)]
-        writer.writerow(["" if cell is None else cell for cell in cells])
-    write_text(path, text.getvalue())
+    write_csv(path, [*FIRST, *datasets, *LAST], ({**vars(row), **row.scores} for row in rows))
 
 
 def read_table(path: Path) -> list[Row]:

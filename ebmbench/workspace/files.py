@@ -1,18 +1,11 @@
-"""Files that are either whole or not there: written beside their place, flushed to disk, then renamed.
+"""Files and folders that are either whole or not there: written beside their place, flushed to disk, then renamed."""
 
-Arrays written as NumPy's own files, through Python's.
-
-`numpy.save` hands a real file to C's `fwrite` and does not look whether the last piece arrived: on a full disk it ends
-well and the file is short. Given something that can only `write`, it writes the same bytes and hears of every error.
-
-Named arrays in one file, whole or not there.
-"""
-
+import csv
 import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -53,6 +46,14 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Write JSON with sorted keys; NaN and infinity are refused, they are not JSON."""
     write_text(path, json.dumps(value, indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n")
+
+
+def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
+    """Write a table, of lists or of mappings; floats read back as the same numbers, None and what is missing as ""."""
+    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows([row.get(key) for key in columns] if isinstance(row, Mapping) else row for row in rows)
 
 
 def read_json(path: Path) -> Any:
@@ -114,6 +115,12 @@ def _alive(pid: int) -> bool:
 
 
 class _Writer:
+    """Something that can only `write`.
+
+    `numpy.save` hands a real file to C's `fwrite` and does not notice a full disk. Through this it writes the same
+    bytes, and every error is raised.
+    """
+
     def __init__(self, file: BinaryIO) -> None:
         self.write = file.write
 

@@ -1,7 +1,7 @@
-"""One flow at a time per workspace: two would delete each other's outputs.
+"""Locks between processes.
 
-The lock is the kernel's (`flock`), so it goes with the process that held it, however that ended; the file's
-text only tells a second flow who is at work.
+All of them are the system's (`flock`, through filelock), so a lock ends with the process that held it, however that
+ended. A lock file is never removed; what it holds is only for people to read.
 """
 
 import fcntl
@@ -13,25 +13,58 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from filelock import FileLock, Timeout, lock_descriptor
+
 from ebmbench.errors import UserError
 from ebmbench.workspace.layout import RUN_LOCK
 
+_POLL_SECONDS = 0.2
+
 
 class Busy(UserError):
-    """Another flow holds the workspace; nothing is wrong with the request, so it ends as a failure does."""
+    """Another run holds the workspace. The request was right, so the exit code is that of a failure."""
 
     exit_code = 1
 
 
 @contextmanager
-def only_flow(root: Path, wait: bool = False) -> Iterator[None]:
-    """Hold the workspace, if need be after the flow that holds it; without `wait` raise `Busy`, which names it."""
+def hold(path: Path, refusal: str | None = None) -> Iterator[None]:
+    """Hold a lock. If another process has it: raise the refusal as a `UserError`, or without one wait."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path, thread_local=False, fallback_to_soft=False, poll_interval=_POLL_SECONDS)
+    try:
+        lock.acquire(blocking=refusal is None)
+    except Timeout:
+        raise UserError(refusal or "") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def is_held(path: Path) -> bool:
+    """Whether a process holds a lock. The file is neither made nor written to."""
+    if not path.exists():
+        return False
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two that ask at once do not see each other
+        except BlockingIOError:
+            return True
+    return False
+
+
+@contextmanager
+def hold_workspace(root: Path, wait: bool = False) -> Iterator[None]:
+    """Hold the workspace: two runs would delete each other's outputs. Without `wait` a second one raises `Busy`."""
     path = root / RUN_LOCK
     while True:
         _make_ignored(path.parent)
         with path.open("a+", encoding="utf-8") as file:
-            _lock(file, fcntl.LOCK_EX, wait)
-            if not _is_still(path, file):  # somebody removed it: the next flow makes another
+            if not lock_descriptor(file.fileno(), blocking=False):
+                _refuse_or_wait(path, wait)
+                lock_descriptor(file.fileno(), poll_interval=_POLL_SECONDS)
+            if not _is_still(path, file):  # somebody removed it: the next run makes another
                 continue
             file.truncate(0)
             file.write(f"pid {os.getpid()}, started {time.strftime('%Y-%m-%d %H:%M:%S')}\n")
@@ -40,11 +73,21 @@ def only_flow(root: Path, wait: bool = False) -> Iterator[None]:
             return
 
 
-def no_flow(root: Path, wait: bool = False) -> None:
-    """Return when nobody holds the workspace, or raise `Busy`; it is neither held nor written to."""
-    if (root / RUN_LOCK).exists():
-        with (root / RUN_LOCK).open(encoding="utf-8") as file:
-            _lock(file, fcntl.LOCK_SH, wait)
+def require_idle(root: Path, wait: bool = False) -> None:
+    """Return when no run holds the workspace; without `wait` raise `Busy` if one does."""
+    path = root / RUN_LOCK
+    if is_held(path):
+        _refuse_or_wait(path, wait)
+        while is_held(path):
+            time.sleep(_POLL_SECONDS)
+
+
+def _refuse_or_wait(path: Path, wait: bool) -> None:
+    """Say who holds the workspace: as an error, or before waiting."""
+    holder = path.read_text(encoding="utf-8").strip() or "a process that has not yet given its number"
+    if not wait:
+        raise Busy(f"another run is at work in this folder: {holder}; stop it, or --wait for it")
+    print(f"waiting for another run in this folder: {holder}", file=sys.stderr, flush=True)
 
 
 def _make_ignored(folder: Path) -> None:
@@ -52,18 +95,6 @@ def _make_ignored(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / ".gitignore").exists():
         (folder / ".gitignore").write_text("*\n", encoding="utf-8")
-
-
-def _lock(file: TextIO, kind: int, wait: bool) -> None:
-    try:
-        fcntl.flock(file, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.seek(0)
-        holder = file.read().strip() or "a process that has not yet given its number"
-        if not wait:
-            raise Busy(f"another run is at work in this folder: {holder}; stop it, or --wait for it") from None
-        print(f"waiting for another run in this folder: {holder}", file=sys.stderr, flush=True)
-        fcntl.flock(file, kind)
 
 
 def _is_still(path: Path, file: TextIO) -> bool:

@@ -7,19 +7,18 @@ each file of the result: one that a failing disk has cut short, or somebody has 
 by one process at a time; others that ask for it wait. The folder is ignored by Git and DVC and safe to delete.
 """
 
-import fcntl
 import hashlib
 import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ebmbench.errors import UserError
 from ebmbench.workspace.files import copy_folder, replace_folder, sweep_parts, write_json
+from ebmbench.workspace.locks import hold
 from ebmbench.workspace.manifest import files_in, hashes, is_leftover, read_hashes
 
 FILES = "files.json"
@@ -46,7 +45,7 @@ class Store:
     def obtain(self, key: str, make: Callable[[Path, Path], None]) -> Path:
         """The folder of the finished result `key`; `make(workshop, result)` fills `result` if there is none yet."""
         workshop, done = self.folder / key, self.done(key)
-        with _owning(workshop):
+        with hold(workshop / LOCK):  # who asks for a digest that another process is making waits for it
             if self.fresh:
                 _sweep(workshop)
             if self.fresh or not _whole(done):
@@ -74,15 +73,6 @@ class Store:
         if not self.has(key):
             write_json(self.folder / key / FILES, hashes(finished))
             copy_folder(finished, self.done(key))
-
-
-@contextmanager
-def _owning(workshop: Path) -> Iterator[None]:
-    """Who asks for a digest that another process is making waits for it."""
-    workshop.mkdir(parents=True, exist_ok=True)
-    with (workshop / LOCK).open("w", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _sweep(workshop: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from ebmbench.config.yaml import read_mapping
 from ebmbench.errors import UserError
 from ebmbench.workspace.files import write_text
-from ebmbench.workspace.git import git, says
+from ebmbench.workspace.git import git, git_succeeds
 from ebmbench.workspace.layout import DVC_LOCK, PARAMS_YAML
 from pipelines.cluster.remote import share_remote
 from pipelines.flows.clone import check_out, claim, variables
@@ -61,10 +61,10 @@ class Slot:
 
     def _obtain(self, commit: str) -> None:
         """What the machine's own repository does not have yet is looked for where that came from."""
-        if any(says(place, "cat-file", "-e", f"{commit}^{{commit}}") for place in (self.root, self.source)):
+        if any(git_succeeds(place, "cat-file", "-e", f"{commit}^{{commit}}") for place in (self.root, self.source)):
             return
-        if says(self.source, "remote", "get-url", "origin"):
+        if git_succeeds(self.source, "remote", "get-url", "origin"):
             origin = git(self.source, "remote", "get-url", "origin")
-            if says(self.root, "-c", "protocol.version=2", "fetch", "--quiet", "--no-tags", origin, commit):
+            if git_succeeds(self.root, "-c", "protocol.version=2", "fetch", "--quiet", "--no-tags", origin, commit):
                 return
         raise UserError(f"commit {commit[:7]} is neither in {self.source} nor at its origin; push it there first")

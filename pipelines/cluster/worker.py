@@ -3,7 +3,6 @@
 The command may be given in any clone of the project, even in one that is worked in: slots are in `work/workers/`.
 """
 
-import fcntl
 import os
 import socket
 import sys
@@ -12,10 +11,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TextIO
 
 from ebmbench.errors import UserError
 from ebmbench.workspace.layout import LOGS, WORKERS, require_pipeline
+from ebmbench.workspace.locks import hold
 from pipelines.cluster import NEEDS_EXTRA
 from pipelines.cluster.remote import require_remote
 from pipelines.cluster.slot import Slot
@@ -59,11 +58,9 @@ def _slots(root: Path, jobs: int, gpus: list[str], owner: ExitStack) -> Iterator
 
 def _held(path: Path, owner: ExitStack) -> bool:
     """Hold a lock until `owner` is closed; whether it was free."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    file: TextIO = owner.enter_context(path.open("w"))
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        owner.enter_context(hold(path, "held by another worker"))
+    except UserError:
         return False
     return True
 

@@ -8,7 +8,6 @@ as dead only while no process has its number. After a restart, above all of a co
 `mended` tells the two apart.
 """
 
-import fcntl
 import json
 import os
 import subprocess
@@ -18,6 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from filelock import lock_descriptor
 
 from ebmbench.errors import UserError
 from ebmbench.workspace.files import write_text
@@ -107,17 +108,9 @@ def _table_held(folder: Path) -> Iterator[bool]:
         return
     give_up = time.monotonic() + _TABLE_SECONDS
     with file:
-        while not (ours := _locked(file.fileno())) and time.monotonic() < give_up:
+        while not (ours := lock_descriptor(file.fileno(), blocking=False)) and time.monotonic() < give_up:
             time.sleep(0.01)
         yield ours
-
-
-def _locked(file: int) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _mend(path: Path) -> bool:

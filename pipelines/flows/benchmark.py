@@ -18,7 +18,7 @@ from prefect.states import Cancelled, Completed, Failed
 
 from ebmbench.errors import in_words
 from ebmbench.workspace.layout import REPORT
-from ebmbench.workspace.locks import only_flow
+from ebmbench.workspace.locks import hold_workspace
 from pipelines.display import every, looking_in, progress
 from pipelines.execution.local import Crew, crew
 from pipelines.execution.queue import RunStage, drain
@@ -43,7 +43,7 @@ def benchmark(
     with ExitStack() as stack:
         plan = planned()
         if plan is None:
-            stack.enter_context(only_flow(folder))
+            stack.enter_context(hold_workspace(folder))
             plan = read_plan(folder, only or ())
         with crew(folder, plan, jobs, scheduler) as hands:
             return flow_state(carry_out(folder, plan, hands, keep_going))

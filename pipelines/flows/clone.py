@@ -16,7 +16,7 @@ from pathlib import Path
 from ebmbench.config.yaml import lookup, read_mapping
 from ebmbench.errors import UserError
 from ebmbench.workspace.files import write_text
-from ebmbench.workspace.git import git, says
+from ebmbench.workspace.git import git, git_succeeds
 from ebmbench.workspace.layout import DOWNLOADS, DVC_LOCK, PARAMS_YAML, REPORTS
 from pipelines.execution.dvc import environment
 from pipelines.execution.process import complaint
@@ -27,9 +27,9 @@ _WRITTEN_BY_RUNS = (f":(exclude){DVC_LOCK}", f":(exclude){REPORTS}")
 
 def commit_of(workspace: Path, revision: str) -> str:
     """The commit that a branch, a tag or a commit's name means in the user's repository now."""
-    if not says(workspace, "rev-parse", "--git-dir"):
+    if not git_succeeds(workspace, "rev-parse", "--git-dir"):
         raise UserError(f"{workspace}: not a Git repository, so there is no revision to run")
-    if revision.startswith("-") or not says(workspace, "rev-parse", "--verify", f"{revision}^{{commit}}"):
+    if revision.startswith("-") or not git_succeeds(workspace, "rev-parse", "--verify", f"{revision}^{{commit}}"):
         raise UserError(f"--revision: found '{revision}', allowed: a branch, a tag or a commit of {workspace}")
     return git(workspace, "rev-parse", "--verify", f"{revision}^{{commit}}")
 
@@ -56,13 +56,13 @@ def claim(folder: Path) -> None:
 
 def is_claimed(folder: Path) -> bool:
     """Whether a folder is a repository that we made: only such a one may be emptied or removed."""
-    return (folder / ".git").exists() and says(folder, "config", "--local", "--get", _MARK)
+    return (folder / ".git").exists() and git_succeeds(folder, "config", "--local", "--get", _MARK)
 
 
 def check_out(folder: Path, workspace: Path, commit: str) -> bool:
     """Bring a claimed clone to the commit; whether it was there already. Nobody else may be at work in it."""
     (folder / ".git" / "index.lock").unlink(missing_ok=True)  # of a checkout that was killed
-    if not says(folder, "rev-parse", "--verify", "--quiet", "HEAD"):
+    if not git_succeeds(folder, "rev-parse", "--verify", "--quiet", "HEAD"):
         _switch(folder, workspace, commit)
         return False
     if git(folder, "rev-parse", "HEAD") == commit:
@@ -77,7 +77,7 @@ def check_out(folder: Path, workspace: Path, commit: str) -> bool:
 
 
 def _switch(folder: Path, workspace: Path, commit: str) -> None:
-    if not says(folder, "cat-file", "-e", f"{commit}^{{commit}}"):
+    if not git_succeeds(folder, "cat-file", "-e", f"{commit}^{{commit}}"):
         # Only version 2 of the protocol gives a commit that is no branch; the user's own clone may be a shallow one.
         fetch = ("-c", "protocol.version=2", "fetch", "--quiet", "--no-tags", "--update-shallow")
         git(folder, *fetch, str(workspace), commit)

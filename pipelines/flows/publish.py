@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ebmbench.workspace.files import copy_folder
-from ebmbench.workspace.git import git, says
+from ebmbench.workspace.git import git, git_succeeds
 from ebmbench.workspace.layout import DVC_LOCK, PARAMS_YAML, REPORT, REPORTS, suite_of
 from pipelines.outcome import RAN, RESTORED, Result
 
@@ -57,7 +57,7 @@ def _identity(workspace: Path) -> list[str]:
 
 
 def _has(workspace: Path, key: str) -> bool:
-    return says(workspace, "config", "--get", key)
+    return git_succeeds(workspace, "config", "--get", key)
 
 
 def attach(root: Path, result: Result) -> Result:

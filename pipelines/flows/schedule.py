@@ -28,7 +28,7 @@ from prefect.states import Cancelled, Failed
 
 from ebmbench.errors import UserError
 from ebmbench.workspace.layout import SCHEDULE_CLONE, report_of, require_pipeline
-from ebmbench.workspace.locks import Busy, only_flow
+from ebmbench.workspace.locks import Busy, hold_workspace
 from pipelines.execution.local import crew
 from pipelines.flows.benchmark import carry_out, flow_state
 from pipelines.flows.clone import check_out, claim, commit_of, is_edited, make_ready, variables
@@ -109,7 +109,7 @@ def scheduled(
 def _run(order: Order) -> Result:
     tested = commit_of(order.source, order.revision)
     claim(order.folder)
-    with only_flow(order.folder):
+    with hold_workspace(order.folder):
         again = check_out(order.folder, order.source, tested)
         print(_told(order, tested, again))
         require_pipeline(order.folder)

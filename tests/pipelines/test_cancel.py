@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ebmbench.workspace.locks import only_flow
+from ebmbench.workspace.locks import hold_workspace
 from pipelines.execution import guard
 from pipelines.execution.process import guarded
 from pipelines.flows.server import _free_port, _wait_until_healthy
@@ -117,7 +117,7 @@ def test_a_run_that_prefect_started_leaves_nothing_running_and_a_workspace_that_
             wait_until(lambda: state_of(api, run) == "CANCELLED", SECONDS, "Prefect says so")
         finally:
             server.terminate()
-    with only_flow(stuck):
+    with hold_workspace(stuck):
         assert "train@rings-dsm" in dvc(stuck, "status", "--json")
     assert outcomes(stuck)["train@rings-dsm"] == "stopped"
 

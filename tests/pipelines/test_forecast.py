@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.workspace.locks import only_flow
+from ebmbench.workspace.locks import hold_workspace
 from pipelines.benchmark import main
 from pipelines.options import add_options
 from pipelines.outcome import Forecast, forecast
@@ -73,7 +73,7 @@ def test_the_whole_plan_is_not_called_a_choice() -> None:
 def test_a_workspace_that_is_held_is_told_in_one_line_and_ends_as_a_failure(
     workspace: Path, capsys: pytest.CaptureFixture[str], mode: list[str]
 ) -> None:
-    with only_flow(workspace):
+    with hold_workspace(workspace):
         assert main(["--root", str(workspace), *mode]) == 1
     printed = capsys.readouterr()
     assert printed.out == ""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.workspace.locks import Busy, only_flow
+from ebmbench.workspace.locks import Busy, hold_workspace
 from pipelines import benchmark
 from pipelines.execution.process import reproduce
 from pipelines.execution.queue import drain
@@ -73,12 +73,12 @@ def test_fail_fast_reaches_the_queue(workspace: Path) -> None:
 @pytest.mark.usefixtures("without_prefect")
 def test_the_workspace_is_prepared_before_the_plan_and_by_its_holder_alone(done: Path) -> None:
     def prepare() -> None:
-        with pytest.raises(Busy), only_flow(done):
+        with pytest.raises(Busy), hold_workspace(done):
             pass
         (done / "code/nce.py").write_text("# new\n")
 
     assert "train@rings-nce" in benchmark.run(done, 1, prepare=prepare).stages
-    with only_flow(done), pytest.raises(Busy):
+    with hold_workspace(done), pytest.raises(Busy):
         benchmark.run(done, 1, prepare=lambda: pytest.fail("prepared what another run holds"))
 
 

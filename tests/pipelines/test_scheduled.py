@@ -8,7 +8,7 @@ import pytest
 
 from ebmbench.errors import UserError
 from ebmbench.workspace.layout import SCHEDULE_CLONE
-from ebmbench.workspace.locks import only_flow
+from ebmbench.workspace.locks import hold_workspace
 from pipelines.execution.signals import EXIT_STOPPED
 from pipelines.flows.clone import check_out, claim, commit_of, make_ready, variables
 from pipelines.flows.publish import commit_results, keep_report
@@ -135,7 +135,7 @@ def test_a_run_that_comes_while_another_is_at_work_is_cancelled_at_once(source: 
     from pipelines.flows.schedule import scheduled
 
     (clone / "dvc.lock").write_text("half-way\n")
-    with only_flow(clone):
+    with hold_workspace(clone):
         state = scheduled.fn(workspace=str(source))
     assert state.is_cancelled()
     assert "not started: another run is at work in this folder: pid" in str(state.message)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ebmbench.cli.main import main
-from ebmbench.workspace.locks import only_flow
+from ebmbench.workspace.locks import hold_workspace
 from ebmbench.workspace.store import Store
 from pipelines.flows.clone import claim
 
@@ -133,7 +133,7 @@ def test_an_empty_project_frees_nothing(
 
 @pytest.mark.parametrize("place", ["", "work/scheduled/clone"])
 def test_nothing_is_removed_under_the_feet_of_a_run(work: Path, place: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with only_flow(work.parent / place):
+    with hold_workspace(work.parent / place):
         assert main(["clean", "--all"]) == 1
     assert left(work) == set(FILES)
     assert "another run is at work" in capsys.readouterr().err

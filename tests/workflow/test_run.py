@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from ebmbench.workspace.locks import only_flow
+from ebmbench.workspace.locks import hold_workspace
 from tests.workflow.conftest import Clone
 
 CELL = {f"{kind}@two_moons-dsm" for kind in ("train", "sample", "evaluate")}
@@ -44,7 +44,7 @@ def test_a_dry_run_lists_the_stages_of_a_cell_with_reasons_and_leaves_nothing(cl
 
 def test_a_run_edits_nothing_while_another_is_at_work(clone: Clone) -> None:
     params = (clone.root / "params.yaml").read_bytes()
-    with only_flow(clone.root):
+    with hold_workspace(clone.root):
         printed = clone.run("ebmbench", "run", "--suite", "smoke", code=1)
     assert printed.startswith("error: another run is at work in this folder: pid ")
     assert (clone.root / "params.yaml").read_bytes() == params

@@ -6,7 +6,6 @@ drawn from the seeds that decide.
 A claim's account as lines for a terminal.
 """
 
-import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,7 @@ from ebmbench.claims.testing.measure import Decision, decide, measured
 from ebmbench.config.registry import describe
 from ebmbench.errors import UserError
 from ebmbench.report.figures.theme import WIDTH, save, themed
-from ebmbench.workspace.files import replacing, write_json
+from ebmbench.workspace.files import write_csv, write_json
 from ebmbench.workspace.layout import PARAMS_YAML
 
 HEIGHT = 3.4  # inches of a figure, unless its claim says otherwise
@@ -58,8 +57,8 @@ class Account:
         """Write all files."""
         write_json(folder / "verdict.json", self.as_dict())
         write_json(folder / "metrics.json", self.metrics())
-        with replacing(folder / "values.csv") as path, path.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerows(self._rows())
+        columns, *rows = self._rows()
+        write_csv(folder / "values.csv", columns, rows)
         self.draw(folder / "figure.png")
 
     def draw(self, file: Path) -> Path:

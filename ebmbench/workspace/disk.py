@@ -4,7 +4,6 @@ A finished result is in `runs/` or DVC's cache too, and comes back from there. A
 the clones of schedules and workers are nowhere else. What has none of the names that the program writes is the user's.
 """
 
-import fcntl
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -12,6 +11,8 @@ from pathlib import Path
 
 from ebmbench.config.sections import KINDS
 from ebmbench.errors import UserError
+from ebmbench.workspace.layout import LOCKS, WORKERS
+from ebmbench.workspace.locks import is_held
 from ebmbench.workspace.manifest import files_in, is_leftover, read_hashes
 from ebmbench.workspace.store import CHECKPOINT, DIGEST, FILES, LOCK, PART, SIZES
 
@@ -67,14 +68,11 @@ def size_of(path: Path) -> int:
     return sum(file.lstat().st_size for file in files if file.is_symlink() or not file.is_dir())
 
 
-def no_stage(work: Path) -> None:
+def require_no_stage(root: Path) -> None:
     """Refuse while a stage, a search or a worker is at work here, whoever started it: it would lose what it writes."""
-    for path in [*sorted((work / "locks").glob("*.lock")), *sorted((work / "workers").glob("worker-*.lock"))]:
-        with path.open() as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise UserError(f"{path.stem} is at work in this folder; wait for it or stop it") from None
+    for path in [*sorted((root / LOCKS).glob("*.lock")), *sorted((root / WORKERS).glob("worker-*.lock"))]:
+        if is_held(path):
+            raise UserError(f"{path.stem} is at work in this folder; wait for it or stop it")
 
 
 def _sorted(work: Path, is_clone: Callable[[Path], bool]) -> Sorted:
