@@ -12,7 +12,7 @@ from torch.distributions import Distribution, LowRankMultivariateNormal, Multiva
 
 from ebmbench.core.dataset import Facts
 from ebmbench.core.streams import stream
-from ebmbench.data.densities.density import Density
+from ebmbench.data.common.densities import Density
 from ebmbench.metrics.common.annealing_base import level_width
 from ebmbench.metrics.common.evaluation import Subject
 

@@ -7,7 +7,7 @@ worse too. Of data that are no images it gives nothing.
 from torch import Generator, Tensor
 
 from ebmbench.core.dataset import Facts, from_levels
-from ebmbench.data.densities.density import Density
+from ebmbench.data.common.densities import Density
 from ebmbench.metrics.common.evaluation import Subject
 from ebmbench.metrics.common.fidelity import NOISE, with_noise
 

@@ -8,7 +8,7 @@ import torch
 from torch import Generator, Tensor
 
 from ebmbench.core.dataset import Facts
-from ebmbench.data.densities.density import Density
+from ebmbench.data.common.densities import Density
 from ebmbench.metrics.common.evaluation import Subject
 
 PAPER = "Lueckmann et al., Benchmarking Simulation-Based Inference, AISTATS 2021 (baselines as ordinary rows)"

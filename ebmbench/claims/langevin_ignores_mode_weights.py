@@ -19,7 +19,7 @@ from ebmbench.claims.testing.claim import Arms, Claim, stacked
 from ebmbench.claims.testing.criterion import Criterion
 from ebmbench.core.streams import stream
 from ebmbench.data import unbalanced
-from ebmbench.data.densities.mixture import Mixture
+from ebmbench.data.common.densities import Mixture
 from ebmbench.report.figures.theme import INK, PALETTE
 from ebmbench.samplers import annealed_langevin, langevin
 

@@ -21,7 +21,7 @@ from ebmbench.claims.testing.claim import Arms, Claim
 from ebmbench.claims.testing.criterion import Criterion
 from ebmbench.config.sections import Training
 from ebmbench.data import unbalanced
-from ebmbench.data.densities.density import Density
+from ebmbench.data.common.densities import Density
 from ebmbench.methods import ssm
 from ebmbench.models import mlp
 from ebmbench.report.figures.theme import INK, density_colours

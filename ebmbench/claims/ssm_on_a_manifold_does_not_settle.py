@@ -21,7 +21,7 @@ from ebmbench.claims.testing.claim import Arms, Claim, stacked
 from ebmbench.claims.testing.criterion import Criterion
 from ebmbench.config.sections import Training
 from ebmbench.core.streams import stream
-from ebmbench.data.densities.mixture import Mixture
+from ebmbench.data.common.densities import Mixture
 from ebmbench.methods import ssm
 from ebmbench.models import mlp
 from ebmbench.report.figures.theme import FAINT, INK, colour

@@ -2,7 +2,7 @@
 
 import torch
 
-from ebmbench.data.densities.squares import Squares
+from ebmbench.data.common.densities import Squares
 
 PAPER = "Grathwohl et al., FFJORD, ICLR 2019 (customary toy; smoothed here so that the score exists)"
 YEAR = 2019

@@ -6,8 +6,8 @@ They come with scikit-learn, so nothing is downloaded. There is no official spli
 import torch
 
 from ebmbench.core.streams import stream
-from ebmbench.data.images.files import Files
-from ebmbench.data.images.images import DATA_SEED, Images, stratified
+from ebmbench.data.common.files import Files
+from ebmbench.data.common.images import DATA_SEED, Images, draw_stratified
 
 PAPER = "Alpaydin & Kaynak, Optical recognition of handwritten digits, UCI Machine Learning Repository, 1998"
 YEAR = 1998
@@ -24,7 +24,7 @@ def images(files: Files) -> Images:
     whole = load_digits()
     x = torch.as_tensor(whole.images).to(torch.uint8).unsqueeze(1)
     y = torch.as_tensor(whole.target).long()
-    held_out = stratified(y, TEST, stream(DATA_SEED, "data", "digits", "split"))
+    held_out = draw_stratified(y, TEST, stream(DATA_SEED, "data", "digits", "split"))
     rest = torch.ones(len(y), dtype=torch.bool)
     rest[held_out] = False
     train = rest.nonzero().flatten()

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from ebmbench.data.densities.mixture import Mixture
+from ebmbench.data.common.densities import Mixture
 
 PAPER = "Grathwohl et al., FFJORD, ICLR 2019 (customary toy; radius and deviation are ours)"
 YEAR = 2019

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from ebmbench.data.images import idx
-from ebmbench.data.images.files import Files
-from ebmbench.data.images.images import Images
+from ebmbench.data.common import idx
+from ebmbench.data.common.files import Files
+from ebmbench.data.common.images import Images
 
 PAPER = "Xiao, Rasul & Vollgraf, Fashion-MNIST: a novel image dataset for benchmarking ML algorithms, 2017"
 YEAR = 2017

@@ -1,8 +1,8 @@
 """MNIST: handwritten digits, 28×28 in 256 grey values; 60 000 to train, 10 000 to test."""
 
-from ebmbench.data.images import idx
-from ebmbench.data.images.files import Files
-from ebmbench.data.images.images import Images
+from ebmbench.data.common import idx
+from ebmbench.data.common.files import Files
+from ebmbench.data.common.images import Images
 
 PAPER = "LeCun, Bottou, Bengio & Haffner, Gradient-based learning applied to document recognition, Proc. IEEE 86, 1998"
 YEAR = 1998

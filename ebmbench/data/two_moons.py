@@ -7,7 +7,7 @@ import math
 
 import torch
 
-from ebmbench.data.densities.mixture import Mixture
+from ebmbench.data.common.densities import Mixture
 
 PAPER = "Pedregosa et al., Scikit-learn, JMLR 12 (make_moons), 2011"
 YEAR = 2011

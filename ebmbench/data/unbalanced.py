@@ -5,7 +5,7 @@ A method that sees only scores of clean data cannot weigh them: between the mode
 
 import torch
 
-from ebmbench.data.densities.mixture import Mixture
+from ebmbench.data.common.densities import Mixture
 
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
 YEAR = 2019

@@ -15,7 +15,7 @@ from typing import Any
 from ebmbench.config.registry import entries, load
 from ebmbench.config.sections import Metrics
 from ebmbench.core.dataset import load_facts
-from ebmbench.data.densities.density import Density
+from ebmbench.data.common.densities import Density
 from ebmbench.errors import UserError
 from ebmbench.experiment.pictures import frame, gallery, picture, real
 from ebmbench.experiment.verdict import Verdict

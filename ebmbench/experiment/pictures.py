@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from ebmbench.core.dataset import Facts, read_split, to_levels
-from ebmbench.data.densities.density import Density
+from ebmbench.data.common.densities import Density
 from ebmbench.metrics.class_entropy import histogram
 from ebmbench.metrics.common.evaluation import Evaluation, Unavailable
 from ebmbench.workspace.files import Arrays

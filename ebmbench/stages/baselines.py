@@ -10,7 +10,7 @@ from ebmbench.config.params import Params, load_params
 from ebmbench.config.registry import load
 from ebmbench.core.dataset import load_facts, read_split
 from ebmbench.core.streams import stream
-from ebmbench.data.sources.loading import Truth, open_truth
+from ebmbench.data.common.sources import Truth, open_truth
 from ebmbench.experiment.judge import collect, extractor_inputs, judge, leave, said
 from ebmbench.experiment.verdict import verdict
 from ebmbench.metrics.common.evaluation import Evaluation

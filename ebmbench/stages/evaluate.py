@@ -18,7 +18,7 @@ from ebmbench.config.params import Params, load_params
 from ebmbench.config.registry import load as load_module
 from ebmbench.config.sections import KINDS
 from ebmbench.core.dataset import Facts, read_split
-from ebmbench.data.sources.loading import Truth, open_truth
+from ebmbench.data.common.sources import Truth, open_truth
 from ebmbench.experiment.curve import curve, write_curves
 from ebmbench.experiment.judge import Values, collect, extractor_inputs, judge, leave, said
 from ebmbench.experiment.verdict import Verdict, verdict

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ebmbench.config.params import Params, outside_outputs
-from ebmbench.data.images.files import ROOT
-from ebmbench.data.sources.loading import source_path
+from ebmbench.data.common.files import ROOT
+from ebmbench.data.common.sources import source_path
 from ebmbench.errors import UserError
 from ebmbench.experiment.jobs import check_cell
 from ebmbench.samplers.common.choice import parse

@@ -10,8 +10,7 @@ from torch import Tensor
 from ebmbench.config.params import load_params
 from ebmbench.config.sections import Dataset
 from ebmbench.core.dataset import Facts, load_facts
-from ebmbench.data.images.moments import image_facts
-from ebmbench.data.sources.loading import Source, open_source
+from ebmbench.data.common.sources import Source, open_source
 from ebmbench.errors import UserError
 from ebmbench.stages.runner import stage_main
 from ebmbench.workspace.files import read_json, save_array, sha256_of, write_json
@@ -33,7 +32,7 @@ def prepare(root: Path, dataset: str) -> None:
         for file, rows in _arrays(source).items():
             save_array(folder / file, rows.numpy())
             digest.update(rows.numpy().tobytes())
-        write_json(folder / "facts.json", source_facts(dataset, source, digest.hexdigest()).as_dict())
+        write_json(folder / "facts.json", source.facts(dataset, digest.hexdigest()).as_dict())
         write_json(folder / "source.json", written)
 
 
@@ -62,21 +61,6 @@ def _arrays(source: Source) -> dict[str, Tensor]:
     labels = {"train_labels.npy": source.train_labels, "test_labels.npy": source.test_labels}
     found = {"train.npy": source.train, "test.npy": source.test, **labels}
     return {file: rows for file, rows in found.items() if rows is not None}
-
-
-def source_facts(dataset: str, source: Source, digest: str) -> Facts:
-    """The facts of what a source gave."""
-    if source.levels is None:
-        return Facts.of(dataset, source.train.numpy(), source.test.numpy(), licence=source.licence, hash=digest)
-    return image_facts(
-        dataset,
-        source.train,
-        source.test,
-        source.levels,
-        licence=source.licence,
-        hash=digest,
-        classes=source.classes,
-    )
 
 
 main = stage_main("prepare", prepare, __doc__, "dataset")

@@ -10,14 +10,14 @@ from torch import Tensor
 from ebmbench.config.registry import load as load_module
 from ebmbench.config.schema import check
 from ebmbench.config.sections import Dataset
-from ebmbench.core.dataset import Facts, from_levels
+from ebmbench.core.dataset import Facts
 from ebmbench.core.method import Settings
-from ebmbench.data.densities.density import Density
-from ebmbench.data.sources.loading import open_source
+from ebmbench.data.common.densities import Density
+from ebmbench.data.common.sources import open_source
 from ebmbench.experiment.judge import judge
 from ebmbench.metrics.common.evaluation import Evaluation, Subject, Value
 from ebmbench.samplers.common.choice import parse
-from ebmbench.stages.prepare import described, source_facts
+from ebmbench.stages.prepare import described
 from ebmbench.training.job import Job
 from ebmbench.training.run import train
 from ebmbench.training.trained import Trained, load
@@ -120,9 +120,6 @@ def open_data(dataset: str, entry: Dataset, root: Path) -> Data:
     """The data of an entry, drawn anew: `prepared/` may hold those of another suite, and belongs to DVC."""
     source = open_source(dataset, entry, root)
     whole = hashlib.sha256(b"".join(rows.numpy().tobytes() for rows in (source.train, source.test))).hexdigest()
-    facts = source_facts(dataset, source, whole)
-    train, test = (
-        rows if source.levels is None else from_levels(rows, source.levels) for rows in (source.train, source.test)
-    )
+    facts = source.facts(dataset, whole)
     written = {**described(entry), **source.origin}
-    return Data(train, test, facts, source.density, written)
+    return Data(*source.values(), facts, source.density, written)

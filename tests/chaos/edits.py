@@ -40,7 +40,7 @@ methods: {dsm: {sigma: 0.1}}
 SOURCE = """\
 import torch
 
-from ebmbench.data.densities.mixture import Mixture
+from ebmbench.data.common.densities import Mixture
 
 
 def density():

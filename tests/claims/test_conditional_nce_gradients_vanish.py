@@ -10,7 +10,7 @@ from ebmbench.claims import conditional_nce_gradients_vanish as claim
 from ebmbench.claims.testing.bench import Data, given
 from ebmbench.claims.testing.exact_kl import divergence
 from ebmbench.core.streams import stream
-from ebmbench.data.densities.mixture import Mixture
+from ebmbench.data.common.densities import Mixture
 from ebmbench.methods import cnce
 from ebmbench.models import mlp
 

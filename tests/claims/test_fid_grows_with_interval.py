@@ -9,7 +9,7 @@ from ebmbench.claims.testing.bench import Data
 from ebmbench.claims.testing.criterion import judge
 from ebmbench.claims.testing.digits_protocol import enlarged, reduced
 from ebmbench.core.dataset import from_levels
-from ebmbench.data.images.moments import image_facts
+from ebmbench.data.common.images import image_facts
 
 
 def test_a_power_law_has_its_exponent_as_slope() -> None:

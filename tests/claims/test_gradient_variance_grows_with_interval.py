@@ -5,7 +5,7 @@ import torch
 
 from ebmbench.claims import gradient_variance_grows_with_interval as claim
 from ebmbench.claims.testing.bench import Data
-from ebmbench.data.images.moments import image_facts
+from ebmbench.data.common.images import image_facts
 from ebmbench.models import mlp
 
 

@@ -9,7 +9,7 @@ from ebmbench.claims.testing.criterion import judge
 from ebmbench.core.energy import conditional, score
 from ebmbench.core.streams import stream
 from ebmbench.data import unbalanced
-from ebmbench.data.densities.mixture import Mixture
+from ebmbench.data.common.densities import Mixture
 
 UNEVEN = unbalanced.density()
 EVEN = Mixture(UNEVEN.centres, torch.ones(2), UNEVEN.deviation)

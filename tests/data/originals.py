@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from ebmbench.data.images.files import Files
+from ebmbench.data.common.files import Files
 
 CELEBA_HEADED = {"list_attr_celeba.txt": 40, "list_bbox_celeba.txt": 4, "list_landmarks_align_celeba.txt": 10}
 

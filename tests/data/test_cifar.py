@@ -1,94 +1,101 @@
-"""CIFAR-10: both formats give the same images, and no pickle runs a program."""
+"""CIFAR-10: both formats give the same images, and no pickle is opened without its published sum."""
 
+import hashlib
 import os
 import pickle
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from ebmbench.core.pickles import NotPlain
 from ebmbench.data import cifar10
-from ebmbench.data.images.batches import read_batch
 from ebmbench.errors import UserError
 from tests.data.originals import cifar_batches, cifar_pickle_bytes, cifar_record_bytes, files, write_tar
 
 pytestmark = pytest.mark.usefixtures("untouched_global_generator")
 FORMS = ["binary archive", "binary files", "python archive", "python files"]
+PICKLED = FORMS[2:]
 
 
-def write(form: str, root: Path) -> None:
+def write(form: str, root: Path, **replaced: bytes) -> dict[str, str]:
+    """Write small batches, some of them `replaced`, and give a table of sums in which these files are published."""
     kind, _, packed = form.partition(" ")
     suffix, encode = (".bin", cifar_record_bytes) if kind == "binary" else ("", cifar_pickle_bytes)
     folder = f"cifar-10-batches-{'bin' if kind == 'binary' else 'py'}"
-    contents = {f"{folder}/{name}{suffix}": encode(*batch) for name, batch in cifar_batches().items()}
+    bodies = {name: replaced.get(name, encode(*batch)) for name, batch in cifar_batches().items()}
+    contents = {f"{folder}/{name}{suffix}": body for name, body in bodies.items()}
     if packed == "archive":
         write_tar(root / f"cifar-10-{kind}.tar.gz", contents | {f"{folder}/readme.html": b"read me"})
-        return
-    for name, body in contents.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_bytes(body)
+    else:
+        for name, body in contents.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_bytes(body)
+    archives = {path.name: path.read_bytes() for path in root.glob("*.tar.gz")}
+    return cifar10.MD5 | {name: hashlib.md5(body).hexdigest() for name, body in (bodies | archives).items()}
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("layout", [".", "cifar10"])
 def test_every_form_gives_the_same_images(tmp_path: Path, form: str, layout: str) -> None:
-    write(form, tmp_path / layout)
-    images = cifar10.images(files("cifar10", tmp_path))
+    md5 = write(form, tmp_path / layout)
+    images = cifar10.read(files("cifar10", tmp_path, verify=form != "binary files"), md5)
     batches = cifar_batches()
     pixels = np.concatenate([batches[f"data_batch_{number}"][0] for number in range(1, 6)])
     np.testing.assert_array_equal(images.train.numpy(), pixels.reshape(40, 3, 32, 32))
     np.testing.assert_array_equal(images.test.numpy(), batches["test_batch"][0].reshape(8, 3, 32, 32))
+    assert images.train.is_contiguous()
     assert images.test_labels is not None
     assert images.test_labels.tolist() == list(range(8))
     assert images.test_labels.dtype == torch.int64
 
 
-def test_our_pickles_are_what_python_reads() -> None:
-    pixels, labels = cifar_batches()["test_batch"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # NumPy: the module that Python 2's pickles name has moved
-        batch = pickle.loads(cifar_pickle_bytes(pixels, labels), encoding="latin1")
-    np.testing.assert_array_equal(batch["data"], pixels)
-    np.testing.assert_array_equal(read_batch(cifar_pickle_bytes(pixels, labels))[0], pixels)
-
-
 class Evil:
-    def __init__(self, marker: Path) -> None:
-        self.marker = marker
+    """A pickle that makes a folder when it is read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
 
     def __reduce__(self) -> tuple[object, ...]:
-        return os.mkdir, (str(self.marker),)
+        return os.mkdir, (str(self.folder),)
 
 
-def test_a_pickle_that_runs_a_program_is_refused(tmp_path: Path) -> None:
-    harmless, harmful = tmp_path / "control", tmp_path / "ran"
-    pickle.loads(pickle.dumps({"data": Evil(harmless)}))
-    assert harmless.is_dir()  # such a pickle does run
-    with pytest.raises(NotPlain, match=r"asks for posix\.mkdir|asks for nt\.mkdir"):
-        read_batch(pickle.dumps({"data": Evil(harmful), "labels": []}, protocol=2))
-    assert not harmful.exists()
+def hostile(folder: Path) -> bytes:
+    return pickle.dumps({"data": Evil(folder), "labels": []}, protocol=2)
 
 
-@pytest.mark.parametrize("name", ["builtins\neval", "numpy\nload", "numpy.core.multiarray\nfromfile", "os\nsystem"])
-def test_no_other_name_is_known(name: str) -> None:
-    with pytest.raises(NotPlain, match="refused"):
-        read_batch(b"\x80\x02c" + name.encode() + b"\n.")
-
-
-def test_a_malicious_batch_is_one_line_for_the_user(tmp_path: Path) -> None:
-    write("python files", tmp_path)
-    (tmp_path / "cifar-10-batches-py" / "data_batch_3").write_bytes(pickle.dumps(Evil(tmp_path / "ran")))
-    with pytest.raises(UserError, match=r"not whole CIFAR-10 batches \(refused: .*mkdir"):
-        cifar10.images(files("cifar10", tmp_path))
+@pytest.mark.parametrize("verify", [True, False])
+@pytest.mark.parametrize("form", PICKLED)
+def test_a_pickle_without_the_published_sum_is_never_read(tmp_path: Path, form: str, verify: bool) -> None:
+    write(form, tmp_path, data_batch_3=hostile(tmp_path / "ran"))
+    with pytest.raises(UserError, match="found MD5") as raised:
+        cifar10.images(files("cifar10", tmp_path, verify=verify))
+    assert "\n" not in str(raised.value)
+    assert verify or "a pickle is a program" in str(raised.value)
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize("form", ["binary files", "python files"])
-def test_a_short_batch_is_one_line(tmp_path: Path, form: str) -> None:
-    write(form, tmp_path)
+@pytest.mark.parametrize("form", PICKLED)
+def test_one_wrong_sum_keeps_every_pickle_from_being_read(tmp_path: Path, form: str) -> None:
+    md5 = write(form, tmp_path, data_batch_1=hostile(tmp_path / "ran"))
+    with pytest.raises(UserError, match=r"found MD5|not whole CIFAR-10 batches"):
+        cifar10.read(files("cifar10", tmp_path, verify=False), md5 | {"test_batch": "0" * 32})
+    assert not (tmp_path / "ran").exists()
+    with pytest.raises(UserError, match="not whole CIFAR-10 batches"):
+        cifar10.read(files("cifar10", tmp_path), md5)
+    assert (tmp_path / "ran").exists()  # with the right sums it would have run
+
+
+def test_the_sums_are_those_that_torchvision_publishes() -> None:
+    from ebmbench.core.torch_compat import torchvision
+
+    dataset = torchvision().datasets.CIFAR10
+    published = dict([*dataset.train_list, *dataset.test_list, (dataset.filename, dataset.tgz_md5)])
+    assert {name: cifar10.MD5[name] for name in published} == published
+
+
+def test_a_short_batch_is_one_line(tmp_path: Path) -> None:
+    write("binary files", tmp_path)
     (file,) = tmp_path.rglob("data_batch_2*")
     file.write_bytes(file.read_bytes()[:-7])
     with pytest.raises(UserError, match="not whole CIFAR-10 batches"):

@@ -15,9 +15,8 @@ import pytest
 
 from ebmbench.core.torch_compat import torchvision
 from ebmbench.data import fashion_mnist, mnist
-from ebmbench.data.images.checksums import complaint
-from ebmbench.data.images.download import Failed, Remote, download
-from ebmbench.data.images.files import ROOT, UNVERIFIED, Files, files_of
+from ebmbench.data.common.download import DownloadError, RemoteFile, download
+from ebmbench.data.common.files import ROOT, UNVERIFIED, Files, describe_damage
 from ebmbench.errors import UserError
 from tests.data.originals import files, write_idx
 
@@ -25,7 +24,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 def offline(*_: object) -> None:
-    raise Failed("train-images-idx3-ubyte.gz: no route to host")
+    raise DownloadError("train-images-idx3-ubyte.gz: no route to host")
 
 
 def test_without_files_and_network_one_line_says_what_to_put_where(tmp_path: Path) -> None:
@@ -46,20 +45,20 @@ def test_a_folder_that_lacks_a_file_is_named_with_what_it_lacks(tmp_path: Path) 
 
 def test_an_unreachable_host_is_given_up_in_seconds(tmp_path: Path) -> None:
     start = time.monotonic()
-    with pytest.raises(Failed, match=r"^a\.gz: "):
-        download(lambda: [Remote("a.gz", "0" * 32, ["http://127.0.0.1:9/a.gz"])], tmp_path / "place")
+    with pytest.raises(DownloadError, match=r"^a\.gz: "):
+        download([RemoteFile("a.gz", "0" * 32, ["http://127.0.0.1:9/a.gz"])], tmp_path / "place")
     assert time.monotonic() - start < 20
     assert not list(tmp_path.rglob("*"))
 
 
 def test_a_host_that_never_answers_is_given_up_in_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ebmbench.data.images.download.PATIENCE", 0.2)
+    monkeypatch.setattr("ebmbench.data.common.download.TIMEOUT", 0.2)
     with http.server.HTTPServer(
         ("127.0.0.1", 0), http.server.BaseHTTPRequestHandler
     ) as silent:  # accepts, says nothing
         start = time.monotonic()
-        with pytest.raises(Failed, match="timed out"):
-            download(lambda: [Remote("a", "0" * 32, [f"http://127.0.0.1:{silent.server_port}/a"])], tmp_path / "place")
+        with pytest.raises(DownloadError, match="timed out"):
+            download([RemoteFile("a", "0" * 32, [f"http://127.0.0.1:{silent.server_port}/a"])], tmp_path / "place")
         assert time.monotonic() - start < 5
 
 
@@ -69,24 +68,24 @@ def test_the_environment_comes_before_the_parameters_and_they_before_a_download(
     monkeypatch.delenv(ROOT, raising=False)
     monkeypatch.setenv(UNVERIFIED, "1")
     write_idx(tmp_path / "work" / "downloads" / "mnist", train=20)
-    assert len(mnist.images(files_of("mnist", (99, 99), tmp_path, None)).train) == 20
+    assert len(mnist.images(Files.from_settings("mnist", (99, 99), tmp_path, None)).train) == 20
     write_idx(tmp_path / "own" / "mnist", train=30)
-    assert len(mnist.images(files_of("mnist", (99, 99), tmp_path, "own")).train) == 30
+    assert len(mnist.images(Files.from_settings("mnist", (99, 99), tmp_path, "own")).train) == 30
     write_idx(tmp_path / "elsewhere", train=40)
     monkeypatch.setenv(ROOT, str(tmp_path / "elsewhere"))
-    assert len(mnist.images(files_of("mnist", (99, 99), tmp_path, "own")).train) == 40
+    assert len(mnist.images(Files.from_settings("mnist", (99, 99), tmp_path, "own")).train) == 40
 
 
 def test_downloads_go_below_the_given_root_or_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(ROOT, raising=False)
-    assert files_of("mnist", (9, 9), tmp_path, None).downloads == tmp_path / "work" / "downloads"
-    assert files_of("mnist", (9, 9), tmp_path, "own").downloads == tmp_path / "own"
+    assert Files.from_settings("mnist", (9, 9), tmp_path, None).downloads == tmp_path / "work" / "downloads"
+    assert Files.from_settings("mnist", (9, 9), tmp_path, "own").downloads == tmp_path / "own"
 
 
 def test_a_root_that_does_not_exist_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ROOT, str(tmp_path / "nowhere"))
     with pytest.raises(UserError, match=r"EBMBENCH_DATA: found .*nowhere"):
-        files_of("mnist", (9, 9), tmp_path, None)
+        Files.from_settings("mnist", (9, 9), tmp_path, None)
 
 
 def test_a_package_of_the_system_comes_before_a_download(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,9 +99,9 @@ def test_what_is_packed_anew_is_known_by_its_content(tmp_path: Path) -> None:
     file = tmp_path / "a.gz"
     file.write_bytes(gzip.compress(b"content", mtime=1))
     content = hashlib.md5(b"content").hexdigest()
-    assert complaint(file, (content,)) is None
+    assert describe_damage(file, (content,)) is None
     file.write_bytes(file.read_bytes()[:-9])
-    assert "damaged" in str(complaint(file, (content,)))
+    assert "damaged" in str(describe_damage(file, (content,)))
 
 
 class Server:
@@ -177,7 +176,7 @@ import sys
 from pathlib import Path
 from ebmbench.core.torch_compat import torchvision
 from ebmbench.data import mnist
-from ebmbench.data.images.files import Files
+from ebmbench.data.common.files import Files
 torchvision().datasets.MNIST.mirrors = [sys.argv[1]]
 mnist.images(Files("mnist", 99, 99, (), Path(sys.argv[2])))
 """

@@ -9,7 +9,7 @@ import torch
 
 from ebmbench.config.registry import load
 from ebmbench.data import fashion_mnist, mnist
-from ebmbench.data.images.files import ROOT, Files
+from ebmbench.data.common.files import ROOT, Files
 from ebmbench.errors import UserError
 from tests.data.originals import files, write_idx
 

@@ -10,9 +10,9 @@ import torch
 
 from ebmbench.config.sections import Dataset
 from ebmbench.core.dataset import Facts, load_facts, read_labels, read_split
-from ebmbench.data.images import moments
-from ebmbench.data.images.files import ROOT, UNVERIFIED
-from ebmbench.data.sources.loading import open_truth
+from ebmbench.data.common.files import ROOT, UNVERIFIED
+from ebmbench.data.common.images import image_facts
+from ebmbench.data.common.sources import open_truth
 from ebmbench.stages.prepare import main
 from tests.data.originals import cifar_batches, cifar_record_bytes, grey, write_celeba, write_idx, write_tar
 
@@ -164,7 +164,7 @@ def test_data_that_are_no_images_stay_as_they_were(project: Path) -> None:
 def test_moments_by_integers_are_those_of_the_values() -> None:
     train, test = (torch.as_tensor(grey(count, count, 3, 5, 5)) for count in (2500, 10))
     more = {"licence": "", "hash": "", "classes": []}
-    ours = moments.image_facts("x", train, test, 256, **more)
+    ours = image_facts("x", train, test, 256, **more)
     values = [(rows.double() * 2 / 255 - 1).numpy() for rows in (train, test)]
     plain = Facts.of("x", *values, levels=256, **more)
     np.testing.assert_allclose(ours.mean, plain.mean, rtol=1e-10, atol=1e-12)

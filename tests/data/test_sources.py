@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ebmbench.config.sections import Dataset
-from ebmbench.data.sources.loading import open_source, open_truth
+from ebmbench.data.common import sources
+from ebmbench.data.common.sources import open_source, open_truth
 from ebmbench.errors import UserError
 from ebmbench.workspace.files import read_json, write_json
 from ebmbench.workspace.reads import changed_reads
@@ -115,17 +116,15 @@ def test_the_truth_is_read_only_from_what_the_data_were_prepared_from(project: P
 
 
 def test_an_array_that_changes_while_it_is_read_is_not_taken(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ebmbench.data.sources import loading
-
     np.save(project / "x.npy", np.random.default_rng(0).normal(size=(30, 2)))
-    real = loading.read_arrays
+    real = sources.read_arrays
 
-    def edit_after(path: Path) -> object:
-        found = real(path)
+    def edit_after(path: Path, name: str) -> object:
+        found = real(path, name)
         np.save(path, np.zeros((30, 2)))
         return found
 
-    monkeypatch.setattr(loading, "read_arrays", edit_after)
+    monkeypatch.setattr(sources, "read_arrays", edit_after)
     with pytest.raises(UserError, match=r"x.npy changed while the dataset mine was read"):
         open_source("mine", entry("x.npy"), project)
 

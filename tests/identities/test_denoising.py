@@ -12,7 +12,7 @@ from torch import Tensor
 from ebmbench.core.energy import Energy, score
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws, stream
-from ebmbench.data.densities.mixture import Mixture
+from ebmbench.data.common.densities import Mixture
 from ebmbench.methods.dsm import Method, Settings, denoising_score_matching
 from tests.conftest import gaussian_facts
 from tests.identities.networks import events, network

@@ -5,7 +5,7 @@ import torch
 
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws
-from ebmbench.data.densities.mixture import Mixture
+from ebmbench.data.common.densities import Mixture
 from ebmbench.methods import dsm, ncsn
 from ebmbench.methods.dsm import denoising_score_matching
 from ebmbench.methods.ncsn import noise_conditional_score_matching

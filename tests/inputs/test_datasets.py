@@ -17,12 +17,12 @@ from PIL import Image
 from ebmbench.config.sections import Dataset
 from ebmbench.core.dataset import load_facts, read_split
 from ebmbench.data import celeba, cifar10, mnist
-from ebmbench.data.images import checksums, cifar, faces
-from ebmbench.data.images.own import checked_images
-from ebmbench.data.sources import arrays
-from ebmbench.data.sources.loading import open_source
+from ebmbench.data.common import arrays
+from ebmbench.data.common import files as data_files
+from ebmbench.data.common.images import check_images
+from ebmbench.data.common.sources import open_source
 from ebmbench.errors import UserError
-from tests.data.originals import cifar_batches, cifar_pickle_bytes, files, idx_bytes, write_celeba, write_idx, write_tar
+from tests.data.originals import cifar_batches, cifar_record_bytes, files, idx_bytes, write_celeba, write_idx, write_tar
 from tests.inputs.mutations import refusal
 
 
@@ -134,7 +134,7 @@ def test_a_broken_idx_file_is_refused_by_its_folder(tmp_path: Path, fault: str, 
     body = IDX[fault](idx_bytes(whole))
     (file,) = tmp_path.glob("train-images*")
     file.write_bytes(gzip.compress(body) if packed else body)
-    line = refusal(lambda: checked_images(mnist.images(files("mnist", tmp_path)), "mnist", mnist.CLASSES))
+    line = refusal(lambda: check_images(mnist.images(files("mnist", tmp_path)), "mnist", mnist.CLASSES))
     assert line is not None
     assert "not whole idx files" in line or "found train images" in line
 
@@ -149,7 +149,7 @@ def test_gzip_that_is_damaged_or_unpacks_without_end_is_refused(
     with pytest.raises(UserError, match="not whole idx files"):
         mnist.images(files("mnist", tmp_path))
     file.write_bytes(gzip.compress(b"\0" * (4 << 20)))
-    monkeypatch.setattr(checksums, "LARGEST", 1 << 20)
+    monkeypatch.setattr(data_files, "LARGEST", 1 << 20)
     with pytest.raises(UserError, match="it unpacks to more than 1048576 bytes"):
         mnist.images(files("mnist", tmp_path))
     with pytest.raises(UserError, match="damaged or another file"):
@@ -175,9 +175,9 @@ def test_a_cifar_archive_that_is_not_whole_is_refused_and_unpacked_nowhere(
 
 
 def test_a_cifar_batch_that_unpacks_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cifar, "LARGEST", 1000)
-    batches = {f"cifar-10-batches-py/{name}": cifar_pickle_bytes(*one) for name, one in cifar_batches().items()}
-    write_tar(tmp_path / "cifar-10-python.tar.gz", batches)
+    monkeypatch.setattr(cifar10, "LARGEST", 1000)
+    batches = {f"cifar-10-batches-bin/{name}.bin": cifar_record_bytes(*one) for name, one in cifar_batches().items()}
+    write_tar(tmp_path / "cifar-10-binary.tar.gz", batches)
     with pytest.raises(UserError, match="a batch at most 1000"):
         cifar10.images(files("cifar10", tmp_path))
 
@@ -199,7 +199,7 @@ def test_a_photograph_that_is_none_is_refused_by_name(
         for path in names:
             archive.writestr(f"img_align_celeba/{path.name}", body)
             path.unlink()
-    monkeypatch.setattr(faces, "LARGEST", 10_000)
+    monkeypatch.setattr(celeba, "LARGEST", 10_000)
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
     with pytest.raises(UserError, match=r"\.jpg is missing or damaged"):
         celeba.images(files("celeba", tmp_path))
@@ -287,7 +287,7 @@ def test_what_sample_gives_may_be_a_tensor_an_array_or_a_list(tmp_path: Path, gi
     assert not source.train.requires_grad
 
 
-IMAGES = "from ebmbench.data.images.images import Images\n\n\ndef images(files):\n    return "
+IMAGES = "from ebmbench.data.common.images import Images\n\n\ndef images(files):\n    return "
 GREY = "(torch.arange({}) % 7).to(torch.uint8).reshape({})"
 
 

@@ -13,7 +13,7 @@ from ebmbench.config.sections import Metrics as Settings
 from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy
 from ebmbench.core.streams import stream
-from ebmbench.data.densities.mixture import Mixture
+from ebmbench.data.common.densities import Mixture
 from ebmbench.metrics.common.annealing import anneal
 from ebmbench.metrics.common.annealing_base import base_of
 from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ebmbench.data.images.files import ROOT, UNVERIFIED
+from ebmbench.data.common.files import ROOT, UNVERIFIED
 from tests.data.originals import cifar_batches, cifar_record_bytes, write_celeba, write_tar
 
 # Two or three steps of mle: with batches of 4 and two Langevin steps one takes 32 passes.

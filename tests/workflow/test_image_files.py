@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import ebmbench
-from ebmbench.data.images.files import ROOT, UNVERIFIED
+from ebmbench.data.common.files import ROOT, UNVERIFIED
 from tests.data.originals import write_idx
 from tests.workflow.conftest import Clone, make_clone
 from tests.workflow.small_images import PAIR, write_suite

@@ -21,9 +21,9 @@ from ebmbench.config.sections import Dataset, Features, Training
 from ebmbench.core.dataset import Facts, from_levels, to_levels
 from ebmbench.core.method import Settings
 from ebmbench.core.torch_compat import torch_fidelity
-from ebmbench.data.densities.density import Density
-from ebmbench.data.images.moments import image_facts
-from ebmbench.data.sources.loading import Source, open_source
+from ebmbench.data.common.densities import Density
+from ebmbench.data.common.images import image_facts
+from ebmbench.data.common.sources import Source, open_source
 from ebmbench.features import reference
 from ebmbench.features.classifier import train as train_classifier
 from ebmbench.features.extractor import register_classifier

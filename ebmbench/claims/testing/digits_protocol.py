@@ -19,7 +19,7 @@ from ebmbench.config.sections import Training
 from ebmbench.core.dataset import Facts, from_levels, to_levels
 from ebmbench.core.streams import stream
 from ebmbench.data import digits
-from ebmbench.data.images.moments import image_facts
+from ebmbench.data.common.images import image_facts
 from ebmbench.methods import cd, mle
 from ebmbench.models import mlp
 from ebmbench.samplers import langevin

@@ -16,7 +16,7 @@ from torch import Tensor
 from ebmbench.config.sections import Metrics as Settings
 from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy, score
-from ebmbench.data.densities.density import Density
+from ebmbench.data.common.densities import Density
 from ebmbench.metrics.common.annealing import Bracket, anneal
 from ebmbench.metrics.common.annealing_base import base_of
 from ebmbench.metrics.common.quadrature import Quadrature, in_chunks, integrate

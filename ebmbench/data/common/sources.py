@@ -1,0 +1,248 @@
+"""Open a dataset's source: a NumPy file, or Python with `density()`, `sample(count, generator)` or `images(files)`.
+
+The datasets that ship with ebmbench are such Python files; a dataset of the user's own is one more entry in
+`params.yaml`. A Python file that imports or reads other files of the project lies with them in a folder of its own, and
+the folder is named as the source: `mine` means `mine/dataset.py`, and DVC sees all files of the folder. A source that
+reads anything else of the project is refused, since DVC would not notice an edit of it.
+A NumPy file has shape (N, …). Of type uint8 and shape (N, H, W) or (N, C, H, W) it holds images of 256 grey values; an
+.npz may hold them as `x` and labels as `y`.
+"""
+
+import hashlib
+import inspect
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Generator, Tensor
+
+from ebmbench.config.params import load_params
+from ebmbench.config.sections import Dataset
+from ebmbench.core.dataset import UNVERIFIED, Facts, from_levels
+from ebmbench.core.streams import stream
+from ebmbench.data.common.arrays import add_channels, are_images, check_rows, encode_labels, read_arrays, to_rows
+from ebmbench.data.common.densities import Density
+from ebmbench.data.common.files import Files
+from ebmbench.data.common.images import DATA_SEED, Images, check_images, image_facts
+from ebmbench.errors import UserError, in_words
+from ebmbench.workspace.code_hash import code_hash, imports_of, load_file, text_of
+from ebmbench.workspace.files import read_json, sha256_of
+from ebmbench.workspace.layout import PARAMS_YAML
+from ebmbench.workspace.reads import Reads, listening
+
+CONTRACT = ("sample", "log_prob", "score", "smoothed", "centres")  # what baselines and metrics ask of a density
+MAIN = "dataset.py"  # of a source that is a folder
+
+
+@dataclass(frozen=True)
+class Source:
+    """Train and test split `(N, *event)` in float32, and the exact density where the source gives one.
+
+    Of images the splits are uint8 `(N, C, H, W)` below `levels`; `classes` names the labels, if there are any.
+    """
+
+    train: Tensor
+    test: Tensor
+    density: Density | None
+    licence: str
+    train_labels: Tensor | None = None
+    test_labels: Tensor | None = None
+    levels: int | None = None
+    classes: list[str] = field(default_factory=list)
+    verified: bool = True
+    origin: dict[str, Any] = field(default_factory=dict)
+    """What was read: `files`, their hashes by path, and `sha256` of these with the code of the package they use."""
+
+    def values(self) -> tuple[Tensor, Tensor]:
+        """Both splits as training sees them: float32, images in [−1, 1]."""
+        if self.levels is None:
+            return self.train, self.test
+        return from_levels(self.train, self.levels), from_levels(self.test, self.levels)
+
+    def facts(self, name: str, digest: str) -> Facts:
+        """The facts of the dataset `name`, whose content has the hash `digest`."""
+        if self.levels is None:
+            return Facts.of(name, self.train.numpy(), self.test.numpy(), licence=self.licence, hash=digest)
+        more = {"licence": self.licence, "hash": digest, "classes": self.classes}
+        return image_facts(name, self.train, self.test, self.levels, **more)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The exact density, if the source gives one, and its `origin` as in `Source`."""
+
+    density: Density | None
+    origin: dict[str, Any]
+
+
+def open_source(name: str, entry: Dataset, root: Path) -> Source:
+    """Read a dataset's source and split it."""
+    path, reads = source_path(root, entry.source, name), Reads(root)
+    if path.suffix == ".py":
+        with _watch(reads, entry, name):
+            source = _open_python(name, entry, path, reads)
+    else:
+        reads.files[entry.source] = sha256_of(path)
+        rows, labels = read_arrays(path, name)
+        _check_unchanged(reads, name)
+        source = _split_arrays(name, entry, path, rows, labels)
+    return replace(source, origin=_origin(reads))
+
+
+def open_truth(name: str, entry: Dataset, root: Path, prepared: Path) -> Truth:
+    """Open only the exact density, if there is one, from the very files that `prepare` read; others are refused."""
+    path, reads = source_path(root, entry.source, name), Reads(root)
+    if path.suffix != ".py":
+        return Truth(None, {})
+    with _watch(reads, entry, name):
+        density = _density(_function(_module(path, reads), entry, name))
+    known = read_json(prepared / "source.json").get("files", {})
+    for file, found in reads.files.items():
+        if known.get(file) != found:
+            raise UserError(f"{file}: not what the data in {prepared.name} were prepared from; run again")
+    return Truth(density, _origin(reads))
+
+
+def source_path(root: Path, source: str, name: str) -> Path:
+    """The file that a dataset's entry names; it must be there, inside the project."""
+    found = f"{PARAMS_YAML}: datasets.{name}.source: found {source!r}"
+    try:
+        path = (root / source).resolve()
+        path = path / MAIN if path.is_dir() else path
+        there = path.is_file()
+    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+        raise UserError(f"{found}, but it cannot be looked at ({in_words(error)[:200]})") from error
+    if not path.is_relative_to(root.resolve()):
+        raise UserError(f"{found}, allowed: a path inside the project")
+    if not there:
+        raise UserError(f"{found}, but there is no such file")
+    return path
+
+
+@contextmanager
+def _watch(reads: Reads, entry: Dataset, name: str) -> Iterator[None]:
+    """Note the files that a source reads; each must be the source or in its folder, and must not change."""
+    inside = (reads.root / entry.source).resolve()
+    if inside.is_dir():  # all of it: a density may open a file only when it is called
+        for file in sorted(inside.rglob("*")):
+            reads.add(file)
+    with listening(reads):
+        yield
+    for path in reads.files:
+        if not (reads.root / path).is_relative_to(inside):
+            raise UserError(
+                f"{PARAMS_YAML}: datasets.{name}.source: found {entry.source!r}, which reads {path}, and DVC would "
+                f"never notice an edit of that; put both into one folder, the Python file as {MAIN}, and name the "
+                "folder as the source"
+            )
+    _check_unchanged(reads, name)
+
+
+def _check_unchanged(reads: Reads, name: str) -> None:
+    if changed := reads.changed():
+        raise UserError(f"{', '.join(changed)} changed while the dataset {name} was read; run again")
+
+
+def _origin(reads: Reads) -> dict[str, Any]:
+    files = dict(sorted(reads.files.items()))
+    python = [reads.root / file for file in files if file.endswith(".py")]
+    code = code_hash(sorted({module for file in python for module in imports_of(file)}))
+    whole = hashlib.sha256((json.dumps(files) + code).encode()).hexdigest()
+    return {"files": files, "sha256": whole}
+
+
+def _split_arrays(name: str, entry: Dataset, path: Path, rows: np.ndarray, labels: np.ndarray | None) -> Source:
+    """Hold out a fifth of a NumPy file's rows for the test, at most `entry.test` of them."""
+    order = torch.randperm(len(rows), generator=stream(DATA_SEED, "data", name, "split"))
+    count = min(entry.test, len(rows) // 5)
+    train, test = order[count:][: entry.train], order[:count]
+    if not are_images(rows):
+        values = torch.as_tensor(rows).float()
+        rows_train, rows_test = (check_rows(values[part], path.name, name) for part in (train, test))
+        return Source(rows_train, rows_test, None, "unknown")
+    x = add_channels(rows, path.name)
+    y, classes = encode_labels(labels, len(rows), name)
+    known = (None, None) if y is None else (y[train], y[test])
+    return _image_source(name, Images(x[train], x[test], *known), "unknown", classes)
+
+
+def _open_python(name: str, entry: Dataset, path: Path, reads: Reads) -> Source:
+    module = _module(path, reads)
+    function = _function(module, entry, name)
+    if list(inspect.signature(function).parameters) == ["files"]:
+        return _open_images(name, entry, module, function, reads)
+    density = _density(function)
+    draw, call = _sampler(function, density, entry.source, name)
+    splits = []
+    for split, count in [("train", entry.train), ("test", entry.test)]:
+        rows = to_rows(draw(count, stream(DATA_SEED, "data", name, split)), count, call, name)
+        splits.append(check_rows(rows, call, name))
+    if splits[0].shape[1:] != splits[1].shape[1:]:
+        shapes = " and ".join(str(tuple(rows.shape)) for rows in splits)
+        raise UserError(f"{call}: found shapes {shapes}, allowed: events of one shape (params.yaml: datasets.{name})")
+    return Source(splits[0], splits[1], density, getattr(module, "LICENCE", "unknown"))
+
+
+def _sampler(
+    function: Callable[..., Any], density: Density | None, source: str, name: str
+) -> tuple[Callable[[int, Generator], Any], str]:
+    """The function that draws events, and how error messages write its call."""
+    call = f"{source}: {getattr(function, '__name__', type(function).__name__)}"
+    where = f"(params.yaml: datasets.{name})"
+    signature = inspect.signature(function)
+    if signature.parameters:
+        try:
+            signature.bind(1, None)
+        except TypeError as error:
+            allowed = "allowed: (count, generator), (files), or none for a density"
+            raise UserError(f"{call}: found {signature}, {allowed} {where}") from error
+        return function, f"{call}(count, generator)"
+    if lacking := [part for part in CONTRACT if not hasattr(density, part)]:
+        found = f"found {type(density).__name__} without {', '.join(lacking)}"
+        raise UserError(f"{call}(): {found}, allowed: a density with {', '.join(CONTRACT)} {where}")
+    assert density is not None
+    return density.sample, f"{call}().sample(count, generator)"
+
+
+def _open_images(
+    name: str, entry: Dataset, module: ModuleType, function: Callable[[Files], Images], reads: Reads
+) -> Source:
+    reads.leave_out(reads.root / PARAMS_YAML)  # read by us, not by the source
+    data_root = load_params(reads.root).data.root
+    files = Files.from_settings(Path(entry.source).stem, (entry.train, entry.test), reads.root, data_root)
+    reads.leave_out(*files.roots, files.downloads)  # published files, each checked by its sum
+    verified = files.verify or not getattr(module, "FILES", True)  # a dataset without files has none to doubt
+    licence = getattr(module, "LICENCE", "unknown") + ("" if verified else UNVERIFIED)
+    return _image_source(name, function(files), licence, getattr(module, "CLASSES", []), verified)
+
+
+def _image_source(name: str, images: Images, licence: str, classes: list[str], verified: bool = True) -> Source:
+    check_images(images, name, classes)
+    labels = images.train_labels, images.test_labels
+    return Source(images.train, images.test, None, licence, *labels, images.levels, classes, verified)
+
+
+def _module(path: Path, reads: Reads) -> ModuleType:
+    module = load_file(f"dataset_{path.parent.name if path.name == MAIN else path.stem}", path)
+    reads.files[path.relative_to(reads.root).as_posix()] = hashlib.sha256(text_of(path)).hexdigest()
+    return module
+
+
+def _function(module: ModuleType, entry: Dataset, name: str) -> Callable[..., Any]:
+    wanted = [entry.function] if entry.function else ["density", "sample", "images"]
+    for candidate in wanted:
+        function: Callable[..., Any] | None = getattr(module, candidate, None)
+        if callable(function):
+            return function
+    raise UserError(f"{entry.source}: found no function {' or '.join(wanted)} (params.yaml: datasets.{name})")
+
+
+def _density(function: Callable[..., Any]) -> Density | None:
+    """A function without arguments gives a density; `(count, generator)` draws samples, `(files)` reads images."""
+    return None if inspect.signature(function).parameters else function()
