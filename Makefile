@@ -19,10 +19,10 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-bench: $(READY)  ## Run what params.yaml says, or SUITE=toy2d, and say where the report is
+bench: $(READY)  ## Run the suite in params.yaml (or SUITE=toy2d) and print where the report is
 	@$(BIN)/ebmbench run $(if $(SUITE),--suite $(SUITE))
 
-browser:  ## Find a browser for the tests of the report's page; as root on Debian, install one
+browser:  ## Find a browser for the tests of the HTML report; as root on Debian, install one
 	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
 	if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 		echo "installing Debian's chromium for the tests"; export DEBIAN_FRONTEND=noninteractive; \
@@ -33,36 +33,36 @@ browser:  ## Find a browser for the tests of the report's page; as root on Debia
 test: check browser  ## Run `make check` and the tests (about 10 minutes on 2 cores)
 	$(BIN)/python -m pytest $(PARALLEL)
 
-coverage: $(READY) browser  ## Run them traced, half as long again, and list the lines that none has run
+coverage: $(READY) browser  ## Run the tests and list the lines that none of them ran (takes half as long again)
 	$(BIN)/python -m pytest $(PARALLEL) --cov --cov-report=term:skip-covered
 
-test-slow: $(READY) browser  ## Run the long checks too
+test-slow: $(READY) browser  ## Run the tests and the long ones too
 	$(BIN)/python -m pytest $(PARALLEL) -m 'slow or not slow'
 
-chaos: $(READY)  ## Kill the flow at random times, inject faults, edit files in a run, and see that nothing is lost or wrong (an hour)
+chaos: $(READY)  ## Kill runs, inject faults and edit files at random times; check that nothing is lost or wrong (an hour)
 	$(BIN)/python -m tests.chaos.kills --rounds 10 --seed 0
 	$(BIN)/python -m tests.chaos.faults --seed 0
 	$(BIN)/python -m tests.chaos.edits --rounds 30 --seed 0
 
-check: $(READY)  ## Lint, formatting and types
+check: $(READY)  ## Check lint, formatting and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: $(READY)  ## Put the code in order
+format: $(READY)  ## Fix lint and formatting
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-audit: $(READY)  ## Ask PyPI's advisories about every pinned package (needs the network)
+audit: $(READY)  ## Look for known vulnerabilities of the pinned packages (needs the network)
 	$(PYTHON) -m venv .venv/audit
 	.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
 	.venv/audit/bin/pip-audit --strict --disable-pip --no-deps --requirement constraints.txt
 
-speed:  ## Measure speed beside the bare loop and other libraries, in an environment of its own; SPEED='--kl --scaling --profile' for all of it
+speed:  ## Compare speed with a bare loop and other libraries, in a separate environment; SPEED='--kl --scaling --profile' for all
 	$(PYTHON) -m venv .venv/bench
 	.venv/bench/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt torch torchvision
 	.venv/bench/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
 	OMP_NUM_THREADS=1 .venv/bench/bin/python -m benchmarks.speed $(SPEED)
 
-clean: $(READY)  ## Free the disk of what work/ holds and DVC's cache has too
+clean: $(READY)  ## Free what is in work/ and also in DVC's cache
 	@$(BIN)/ebmbench clean
