@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.report.page.html import anchor, page, render, write_page
+from ebmbench.report.page.html import make_anchor, render_body, render_page, write_page
 
 OVERHEAD = 40_000  # bytes of style, scripts and frame
 
@@ -29,7 +29,7 @@ class Reader(HTMLParser):
 
 
 def body_of(text: str, folder: Path) -> Reader:
-    return Reader(render(text, folder)[0])
+    return Reader(render_body(text, folder)[0])
 
 
 def page_of(report: Path) -> str:
@@ -57,7 +57,7 @@ def test_the_page_holds_every_figure_and_little_else(of: str, request: pytest.Fi
     assert len(figures) == len(list((report / "figures").iterdir()))
     assert all(int(one["width"] or 0) > 100 and int(one["height"] or 0) > 50 and one["alt"] for one in figures)
     embedded = sum(len(str(one["src"])) for one in figures)
-    assert len(page("", report)) < OVERHEAD
+    assert len(render_page("", report)) < OVERHEAD
     assert len(text) - embedded < OVERHEAD + 4 * (report / "report.md").stat().st_size
 
 
@@ -128,13 +128,13 @@ def test_words_in_italics_at_both_ends_are_no_caption(report: Path) -> None:
     ],
 )
 def test_anchors_are_those_of_github(words: str, expected: str) -> None:
-    assert anchor(words, []) == expected
+    assert make_anchor(words, []) == expected
 
 
 def test_equal_headings_have_different_anchors(tmp_path: Path) -> None:
-    _, headings = render("# a\n\n## `a`\n\n## a\n", tmp_path)
+    _, headings = render_body("# a\n\n## `a`\n\n## a\n", tmp_path)
     assert [one.anchor for one in headings] == ["a", "a-1", "a-2"]
 
 
 def test_braces_in_a_report_are_its_own(tmp_path: Path) -> None:
-    assert "<p>{{script}} of $title</p>" in page("# a\n\n{{script}} of $title\n", tmp_path)
+    assert "<p>{{script}} of $title</p>" in render_page("# a\n\n{{script}} of $title\n", tmp_path)

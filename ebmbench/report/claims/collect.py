@@ -1,4 +1,4 @@
-"""What is known of each claim of a suite: its account, or why there is none."""
+"""Collect the claims of a suite: each with its record (`verdict.json`), or with the reason why there is none."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,73 +15,71 @@ STALE = "stale"
 
 
 @dataclass(frozen=True)
-class Tested:
-    """A claim with its account (`verdict.json`); without one that holds, `state` and `reason` tell why."""
+class ClaimResult:
+    """A claim with its record; if that is empty, `state` and `reason` say why."""
 
     name: str
     folder: Path
-    account: dict[str, Any]
+    record: dict[str, Any]
     state: str = NOT_RUN
     reason: str = ""
-    seconds: float | None = None
     versions: list[Versions] = field(default_factory=list)
 
     @property
     def title(self) -> str:
-        """The claim in a line; its account alone knows it."""
-        return str(self.account.get("title") or self.name)
+        """The claim in one line."""
+        return str(self.record.get("title") or self.name)
 
     @property
     def source(self) -> str:
-        """Where it is claimed."""
-        return str(self.account.get("source") or "")
+        """The paper that makes the claim."""
+        return str(self.record.get("source") or "")
 
     @property
     def verdict(self) -> str:
         """reproduced, not reproduced, undecided; or failed, stale, not run."""
-        return str(self.account.get("verdict") or self.state)
+        return str(self.record.get("verdict") or self.state)
 
     @property
     def first(self) -> str:
         """The verdict by the first set of seeds."""
-        return str(self.account.get("verdict_first") or "")
+        return str(self.record.get("verdict_first") or "")
 
     @property
     def again(self) -> str:
-        """The verdict by other seeds; empty where nobody tried."""
-        return str(self.account.get("verdict_again") or "")
+        """The verdict by the second set of seeds; empty if there was none."""
+        return str(self.record.get("verdict_again") or "")
 
     @property
     def criteria(self) -> list[dict[str, Any]]:
         """Criteria with their findings, in the claim's order."""
-        return list(self.account.get("criteria", []))
+        return list(self.record.get("criteria", []))
 
     @property
     def deciding(self) -> dict[str, Any] | None:
-        """The criterion that made the verdict: the first that came out as the claim did."""
-        return next((one for one in self.criteria if outcome(one) == self.verdict), None)
+        """The criterion that decided the claim: the first one with the claim's own verdict."""
+        return next((one for one in self.criteria if criterion_verdict(one) == self.verdict), None)
 
 
-def outcome(criterion: dict[str, Any]) -> str:
-    """The verdict on a criterion: that of both sets of seeds, if they agree."""
+def criterion_verdict(criterion: dict[str, Any]) -> str:
+    """The verdict on a criterion; undecided if the two sets of seeds disagree."""
     first, again = criterion["finding"]["verdict"], (criterion["again"] or {}).get("verdict")
     return str(first) if again in (None, first) else "undecided"
 
 
-def collect_claims(root: Path, params: dict[str, Any]) -> list[Tested]:
-    """The claims of the suite in its order."""
+def collect_claims(root: Path, params: dict[str, Any]) -> list[ClaimResult]:
+    """The claims of the suite, in its order."""
     present = Present(root, params)
-    return [_tested(present, str(name)) for name in params["benchmark"]["claims"]]
+    return [_collect_claim(present, str(name)) for name in params["benchmark"]["claims"]]
 
 
-def _tested(present: Present, name: str) -> Tested:
-    """The claim as it stands: a verdict of other parameters or code than those of now is none."""
+def _collect_claim(present: Present, name: str) -> ClaimResult:
+    """One claim; a verdict that was reached with other parameters or code than the present ones does not count."""
     folder = claim_folder(present.root, present.suite, name)
     stage = f"claim@{name}"
-    account, failure = read_json(folder / "verdict.json"), failure_of(present.root, stage)
-    if not account or (failure and present.record(stage) is None):
-        return Tested(name, folder, {}, FAILED if failure else NOT_RUN, failure)
+    record, failure = read_json(folder / "verdict.json"), failure_of(present.root, stage)
+    if not record or (failure and present.record(stage) is None):
+        return ClaimResult(name, folder, {}, FAILED if failure else NOT_RUN, failure)
     if stale := staleness(present, [stage]):
-        return Tested(name, folder, {}, STALE, "; ".join(filter(None, [stale, failure])))
-    seconds = read_json(folder / "cost.json").get("seconds")
-    return Tested(name, folder, account, seconds=seconds, versions=recorded_versions(present, [stage]))
+        return ClaimResult(name, folder, {}, STALE, "; ".join(filter(None, [stale, failure])))
+    return ClaimResult(name, folder, record, versions=recorded_versions(present, [stage]))

@@ -1,42 +1,16 @@
-"""The numbers of a finding as a reader sees them.
-
-The text of `claims.md`: all verdicts in one table, how they are reached, then each claim with numbers and figure.
-"""
+"""The text of `claims.md`: all verdicts in one table, how they are reached, then each claim with numbers and figure."""
 
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from ebmbench.report.claims.collect import Tested, outcome
+from ebmbench.report.claims.collect import ClaimResult, criterion_verdict
 from ebmbench.report.figures.image import Image
 from ebmbench.report.results.cells import OTHERWISE
 from ebmbench.report.sections.order import provenance_text
-from ebmbench.report.text.escaping import cell, literal
-from ebmbench.report.text.numbers import plural
+from ebmbench.report.text.escaping import literal
+from ebmbench.report.text.numbers import MISSING, plural
 from ebmbench.report.text.tables import markdown_table
-
-
-def number(value: float | None) -> str:
-    """Three digits that count: 0.0312, 4.1e-07, 1590."""
-    if value is None:
-        return "–"
-    if value == 0 or 1e-3 <= abs(value) < 1e4:
-        digits = f"{value:.3g}"
-        return digits if "e" not in digits else f"{value:.0f}"
-    return f"{value:.1e}"
-
-
-def found(finding: dict[str, Any]) -> str:
-    """Mean and limits, and the note of a finding that has none."""
-    if finding["mean"] is None:
-        return finding["note"] or "–"
-    return f"{number(finding['mean'])} ({number(finding['low'])} … {number(finding['high'])})"
-
-
-def power(finding: dict[str, Any]) -> str:
-    """The power in per cent."""
-    return "–" if finding["power"] is None else f"{100 * finding['power']:.0f} %"
-
 
 MARKS = {"reproduced": "✓", "not reproduced": "✗", "undecided": "?"}
 ABOUT = (
@@ -54,85 +28,96 @@ ABOUT = (
 )
 
 
-def assemble_claims(claims: list[Tested], images: dict[str, Image], facts: dict[str, str]) -> str:
+def render_claims(claims: list[ClaimResult], images: dict[str, Image], facts: dict[str, str]) -> str:
     """The whole page."""
-    parts = [f"# ebmbench: claims of the literature\n\n{abstract(claims)}"]
-    parts += [f"## Verdicts\n\n{verdict_table(claims)}", f"## How they are reached\n\n{ABOUT}", "## The claims"]
-    parts += [section(one, images.get(one.name)) for one in claims]
+    parts = [f"# ebmbench: claims of the literature\n\n{_summary(claims)}"]
+    parts += [f"## Verdicts\n\n{_verdict_table(claims)}", f"## How they are reached\n\n{ABOUT}", "## The claims"]
+    parts += ["\n\n".join(_claim_section(claim, images.get(claim.name))) for claim in claims]
     parts += [f"## Provenance\n\n{provenance_text(facts)}"]
     return "\n\n".join(parts) + "\n"
 
 
-def abstract(claims: list[Tested]) -> str:
-    """How many of which verdict, and whether other seeds agree."""
-    counts = Counter(one.verdict for one in claims)
-    told = ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items(), key=lambda pair: -pair[1]))
-    repeated = [one for one in claims if one.again]
-    same = sum(one.again == one.first for one in repeated)
+def number(value: float | None) -> str:
+    """A number with three significant digits: 0.0312, 4.1e-07, 1590."""
+    if value is None:
+        return MISSING
+    if value == 0 or 1e-3 <= abs(value) < 1e4:
+        digits = f"{value:.3g}"
+        return digits if "e" not in digits else f"{value:.0f}"
+    return f"{value:.1e}"
+
+
+def _summary(claims: list[ClaimResult]) -> str:
+    """How many claims have which verdict, and whether the two sets of seeds agree."""
+    counts = Counter(claim.verdict for claim in claims)
+    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    repeated = [claim for claim in claims if claim.again]
+    same = sum(claim.again == claim.first for claim in repeated)
     both = f" Two disjoint sets of seeds agree on {same} of {len(repeated)}." if repeated else ""
     stale = f" What is stale was {OTHERWISE}, so it decides nothing; `ebmbench run` makes it anew."
-    return f"{plural(len(claims), 'claim')}: {told}.{both}{stale if counts['stale'] else ''}"
+    return f"{plural(len(claims), 'claim')}: {verdicts}.{both}{stale if counts['stale'] else ''}"
 
 
-def verdict_table(claims: list[Tested]) -> str:
-    """A row for each claim: what, where from, verdict (and those of the two sets, if they differ), what decided it."""
+def _verdict_table(claims: list[ClaimResult]) -> str:
     header = ["claim", "source", "verdict", "what decided it", "found"]
-    return markdown_table(header, [[cell(text) for text in _row(one)] for one in claims], left=5)
+    return markdown_table(header, [_verdict_row(claim) for claim in claims], left=5)
 
 
-def _row(one: Tested) -> list[str]:
-    link = f"[{literal(one.title)}](#{one.name})"
-    said, numbers = literal(one.reason) or "–", "–"
-    if one.deciding is not None:
-        others = sum(outcome(row) == one.verdict for row in one.criteria) - 1
+def _verdict_row(claim: ClaimResult) -> list[str]:
+    """A claim with its verdict (and those of both sets of seeds, if they differ) and the criterion that decided it."""
+    link = f"[{literal(claim.title)}](#{claim.name})"
+    decided_by, numbers = literal(claim.reason) or MISSING, MISSING
+    if claim.deciding is not None:
+        others = sum(criterion_verdict(one) == claim.verdict for one in claim.criteria) - 1
         more = f"; and {others} more" if others else ""
-        said = f"{literal(one.deciding['says'])}: {literal(one.deciding['rule'].partition(' (')[0])}{more}"
-        again = one.deciding["again"]
-        numbers = found(one.deciding["finding"]) + (f"; again {found(again)}" if again else "")
-    apart = f" ({one.first}, then {one.again})" if one.again not in ("", one.first) else ""
-    return [link, literal(one.source), _marked(one.verdict) + apart, said, numbers]
+        rule = literal(claim.deciding["rule"].partition(" (")[0])
+        decided_by = f"{literal(claim.deciding['says'])}: {rule}{more}"
+        again = claim.deciding["again"]
+        numbers = _mean_and_limits(claim.deciding["finding"]) + (f"; again {_mean_and_limits(again)}" if again else "")
+    differ = f" ({claim.first}, then {claim.again})" if claim.again not in ("", claim.first) else ""
+    return [link, literal(claim.source), _mark(claim.verdict) + differ, decided_by, numbers]
 
 
-def section(one: Tested, image: Image | None) -> str:
-    """A claim: what is said, what is done, what came out."""
-    return "\n\n".join(_paragraphs(one, image))
-
-
-def _paragraphs(one: Tested, image: Image | None) -> Iterator[str]:
-    yield f"### `{one.name}`"
-    if not one.account:
-        why = f": {literal(one.reason)}" if one.reason else ""
-        yield f"**{_marked(one.verdict)}**{why}."
+def _claim_section(claim: ClaimResult, image: Image | None) -> Iterator[str]:
+    """The paragraphs about a claim: what the source says, what is done here, what was found."""
+    yield f"### `{claim.name}`"
+    if not claim.record:
+        yield f"**{_mark(claim.verdict)}**{f': {literal(claim.reason)}' if claim.reason else ''}."
         return
-    yield f"**{literal(one.title)}**"
-    once_more = f": by the first seeds {one.first}, by others {one.again}" if one.again else ""
-    yield f"{literal(one.account['sentence'])} *Source*: {literal(one.source)}."
-    yield f"*Here*: {literal(one.account['here'])}"
-    if one.account.get("pilots"):
-        yield f"*Pilots*: {literal(one.account['pilots'])}"
-    yield f"**{_marked(one.verdict)}**{once_more}."
-    yield _criteria(one)
+    yield f"**{literal(claim.title)}**"
+    yield f"{literal(claim.record['sentence'])} *Source*: {literal(claim.source)}."
+    yield f"*Here*: {literal(claim.record['here'])}"
+    if claim.record.get("pilots"):
+        yield f"*Pilots*: {literal(claim.record['pilots'])}"
+    both = f": by the first seeds {claim.first}, by others {claim.again}" if claim.again else ""
+    yield f"**{_mark(claim.verdict)}**{both}."
+    header = ["criterion", "rule", f"found, {claim.record['seeds']} seeds", "p", "power", "verdict", "again"]
+    yield markdown_table(header, [_criterion_row(one) for one in claim.criteria], left=7)
     if image is not None:
         yield image.markdown()
-    yield f"```sh\n{_command(one)}\n```"
+    yield f"```sh\nebmbench claims run {claim.name}\n```"
 
 
-def _criteria(one: Tested) -> str:
-    seeds = one.account["seeds"]
-    header = ["criterion", "rule", f"found, {seeds} seeds", "p", "power", "verdict", "again"]
-    return markdown_table(header, [[cell(text) for text in _criterion(row)] for row in one.criteria], left=7)
+def _criterion_row(criterion: dict[str, Any]) -> list[str]:
+    finding, again = criterion["finding"], criterion["again"]
+    power = MISSING if finding["power"] is None else f"{100 * finding['power']:.0f} %"
+    return [
+        literal(criterion["says"]),
+        literal(criterion["rule"]),
+        _mean_and_limits(finding),
+        number(finding["p"]),
+        power,
+        _mark(finding["verdict"]),
+        f"{_mean_and_limits(again)} {_mark(again['verdict'])}" if again else MISSING,
+    ]
 
 
-def _criterion(row: dict[str, Any]) -> list[str]:
-    finding, again = row["finding"], row["again"]
-    once_more = f"{found(again)} {_marked(again['verdict'])}" if again else "–"
-    said = [literal(row["says"]), literal(row["rule"]), found(finding), number(finding["p"]), power(finding)]
-    return [*said, _marked(finding["verdict"]), once_more]
+def _mean_and_limits(finding: dict[str, Any]) -> str:
+    """Mean and limits of a finding, or its note if it has no mean."""
+    if finding["mean"] is None:
+        return finding["note"] or MISSING
+    return f"{number(finding['mean'])} ({number(finding['low'])} … {number(finding['high'])})"
 
 
-def _marked(verdict: str) -> str:
-    return f"{MARKS[verdict]} {verdict}" if verdict in MARKS else verdict or "–"
-
-
-def _command(one: Tested) -> str:
-    return f"ebmbench claims run {one.name}"
+def _mark(verdict: str) -> str:
+    return f"{MARKS[verdict]} {verdict}" if verdict in MARKS else verdict or MISSING

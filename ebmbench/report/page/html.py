@@ -1,19 +1,9 @@
-"""Figures inside a page, each a data URI with its size: one file is all there is to send, nothing moves as it loads.
+"""`index.html`: the Markdown of a report (`report.md` or `claims.md`) as one HTML file that needs no network.
 
-A PNG is written in base64. An SVG stays text with few characters escaped: a fifth smaller than in base64, and a third
-smaller as Git packs it.
-
-The Markdown of a report as HTML: the same text, with anchors as on GitHub, figures with captions, tables in boxes.
-
-Of raw HTML only the folds that the report itself writes are let through, letter for letter; anything else is shown
-as text, so that no exception's message can become part of the page. Alignment is a class and not a style, for the
-page's policy forbids styles that it does not know.
-
-`index.html`: the report for those who browse, in one file that needs no network.
-
-Its content is the rendered text of `report.md` (of claims, `claims.md`), hence the same. Figures, style and scripts
-are inside; a policy in the head allows these very styles and scripts, by their hashes, and nothing else, so that the
-page loads nothing and runs nothing that it did not bring.
+Figures, style and scripts are inside the file. A content security policy in its head allows only this style and these
+scripts, by their hashes, so the page loads nothing and runs nothing else. The policy forbids `style` attributes, so a
+table's alignment is a class. Raw HTML in the Markdown is shown as text, so that an exception's message cannot become
+part of the page; only the `<details>` that the report itself writes pass unchanged.
 """
 
 import hashlib
@@ -33,186 +23,62 @@ from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from PIL import Image
 
-# All that may stand in a quoted attribute and in a URI as it is; `%`, `#`, `<`, `>`, `"` may not.
+SCRIPTS = ("tables.js", "lightbox.js", "contents.js")
+CONTENTS_LEVELS = (2, 3)  # of the headings in the table of contents
+DETAILS = re.compile(r"<details>\n<summary>[^<>]*</summary>\n*|</details>\n*")
+# Characters that need no escape in a quoted attribute and in a URI; `%`, `#`, `<`, `>` and `"` do.
 SAFE = " !$&'()*+,-./:;=?@[]^_`{|}~"
-VIEW = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
-PIXELS = 96 / 72  # of CSS in a point, the unit of matplotlib's SVG
+VIEW_BOX = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
+PIXELS = 96 / 72  # CSS pixels in a point, the unit of matplotlib's SVG
 
-Embedded = tuple[str, int, int]
-
-
-def embed(folder: Path, source: str) -> Embedded | None:
-    """The data URI, width and height of a figure, or None if it is no PNG or SVG file inside the folder."""
-    file = (folder / source).resolve()
-    inside = file.is_relative_to(folder.resolve()) and file.is_file()
-    readers = {".png": _png, ".svg": _svg}
-    return readers[file.suffix](file) if inside and file.suffix in readers else None
-
-
-def _png(file: Path) -> Embedded:
-    with Image.open(file) as opened:
-        width, height = opened.size
-    return f"data:image/png;base64,{b64encode(file.read_bytes()).decode()}", width, height
-
-
-def _svg(file: Path) -> Embedded:
-    text = re.sub(r"\s+", " ", file.read_text(encoding="utf-8"))
-    found = VIEW.search(text)
-    width, height = (float(size) * PIXELS for size in found.groups()) if found else (0.0, 0.0)
-    return f"data:image/svg+xml,{quote(text, safe=SAFE)}", round(width), round(height)
-
-
-FOLD = re.compile(r"<details>\n<summary>[^<>]*</summary>\n*|</details>\n*")
 Env = dict[str, Any]
+Embedded = tuple[str, int, int]  # data URI, width, height
 
 
 @dataclass(frozen=True)
 class Heading:
-    """A place that the table of contents leads to."""
+    """A heading of the report."""
 
     level: int
     anchor: str
     text: str
 
 
-def render(text: str, folder: Path) -> tuple[str, list[Heading]]:
-    """HTML of a report's Markdown with the images of `folder` inside, and its headings."""
-    markdown = MarkdownIt("commonmark").enable("table")
-    for rule in (image, html_block, html_inline, table_open, table_close):
-        markdown.add_render_rule(rule.__name__, rule)
-    tokens = figures(markdown.parse(text))
-    headings = anchored(tokens)
-    for token in tokens:
-        if style := token.attrs.pop("style", ""):
-            token.attrs["class"] = str(style).removeprefix("text-align:")
-    return markdown.renderer.render(tokens, markdown.options, {"folder": folder}), headings
-
-
-def anchored(tokens: Sequence[Token]) -> list[Heading]:
-    """Give every heading its anchor, and every table the name of the heading above it."""
-    found: list[Heading] = []
-    for place, token in enumerate(tokens):
-        if token.type == "heading_open":
-            words = plain(tokens[place + 1])
-            token.attrs["id"] = anchor(words, [one.anchor for one in found])
-            found.append(Heading(int(token.tag[1:]), str(token.attrs["id"]), words))
-        elif token.type == "table_open" and found:
-            token.meta["label"] = found[-1].text
-    return found
-
-
-def anchor(words: str, taken: Sequence[str]) -> str:
-    """The anchor that GitHub gives a heading; of equal ones, the later are numbered."""
-    base = re.sub(r"[^\w\- ]", "", words.lower()).replace(" ", "-")
-    names = [base, *(f"{base}-{number}" for number in range(1, len(taken) + 1))]
-    return next(name for name in names if name not in taken)
-
-
-def figures(tokens: list[Token]) -> list[Token]:
-    """Make a figure of each paragraph that is an image, and its caption of the one in italics that follows."""
-    made: list[Token] = []
-    rest = list(tokens)
-    while rest:
-        if not _is_image(rest[:3]):
-            made.append(rest.pop(0))
-            continue
-        shown, rest = rest[1:2], rest[3:]
-        if _is_caption(rest[:3]):
-            said, rest = rest[1], rest[3:]
-            said.children = (said.children or [])[1:-1]
-            shown += [Token("figcaption_open", "figcaption", 1), said, Token("figcaption_close", "figcaption", -1)]
-        made += [Token("figure_open", "figure", 1), *shown, Token("figure_close", "figure", -1)]
-    return made
-
-
-def plain(inline: Token) -> str:
-    """The words of a line without its marks."""
-    return "".join(child.content for child in inline.children or [])
-
-
-def image(self: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: Env) -> str:
-    """An image as part of the page; what is no file of the report is its text alone."""
-    alt = escapeHtml(self.renderInlineAsText(tokens[place].children or [], options, env))
-    found = embed(env["folder"], str(tokens[place].attrs["src"]))
-    if found is None:
-        return alt
-    source, width, height = found
-    return f'<img src="{escapeHtml(source)}" alt="{alt}" width="{width}" height="{height}">'
-
-
-def html_block(self: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: Env) -> str:
-    """A fold as it is, anything else as text."""
-    content = tokens[place].content
-    return content if FOLD.fullmatch(content) else f"<p>{escapeHtml(content)}</p>\n"
-
-
-def html_inline(self: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: Env) -> str:
-    """HTML inside a line is text: the report writes none."""
-    return escapeHtml(tokens[place].content)
-
-
-def table_open(self: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: Env) -> str:
-    """A box around the table that scrolls in its place, also by keys."""
-    label = escapeHtml(tokens[place].meta.get("label", "Table"))
-    return f'<div class="table" role="region" tabindex="0" aria-label="{label}"><table>\n'
-
-
-def table_close(self: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: Env) -> str:
-    """The end of the table and of its box."""
-    return "</table></div>\n"
-
-
-def _is_image(part: Sequence[Token]) -> bool:
-    return _is_paragraph(part) and [child.type for child in part[1].children or []] == ["image"]
-
-
-def _is_caption(part: Sequence[Token]) -> bool:
-    """A paragraph of which all is inside one pair of asterisks."""
-    children = part[1].children or [] if _is_paragraph(part) else []
-    ends = [place for place, child in enumerate(children) if child.type == "em_close" and child.level == 0]
-    return bool(children) and children[0].type == "em_open" and ends == [len(children) - 1]
-
-
-def _is_paragraph(part: Sequence[Token]) -> bool:
-    return [token.type for token in part] == ["paragraph_open", "inline", "paragraph_close"]
-
-
-SCRIPTS = ("tables.js", "lightbox.js", "contents.js")
-SHOWN = (2, 3)  # levels of headings in the table of contents
-
-
 def write_page(folder: Path, source: str = "report.md") -> Path:
-    """Write `index.html` beside the Markdown of a folder."""
+    """Write `index.html` beside the Markdown file `source` of a folder."""
     text = (folder / source).read_text(encoding="utf-8")
     out = folder / "index.html"
-    out.write_text(page(text, folder), encoding="utf-8", newline="\n")
+    out.write_text(render_page(text, folder), encoding="utf-8", newline="\n")
     return out
 
 
-def page(text: str, folder: Path) -> str:
+def render_page(text: str, folder: Path) -> str:
     """The whole page of a report's Markdown."""
-    body, headings = render(text, folder)
-    style, script = _part("page.css"), "\n".join(map(_part, SCRIPTS))
+    body, headings = render_body(text, folder)
+    style, script = _read_asset("page.css"), "\n".join(map(_read_asset, SCRIPTS))
     parts = {
         "title": escapeHtml(headings[0].text if headings else "ebmbench"),
         "policy": _policy(style, script),
         "style": style,
         "script": script,
-        "contents": contents(headings),
+        "contents": _render_contents(headings),
         "body": body,
     }
-    # In one pass: what a part says in double braces is its own.
-    return re.sub(r"{{(\w+)}}", lambda found: parts[found[1]], _part("page.html"))
+    # One pass, so that double braces inside a part are left alone.
+    return re.sub(r"{{(\w+)}}", lambda match: parts[match[1]], _read_asset("page.html"))
 
 
-def contents(headings: Iterable[Heading]) -> str:
-    """The table of contents: a line for each section and part of one."""
-    lines = [
-        f'<li class="level{one.level}"><a href="#{escapeHtml(one.anchor)}">{escapeHtml(one.text)}</a></li>'
-        for one in headings
-        if one.level in SHOWN
-    ]
-    return "\n".join(lines)
+def render_body(text: str, folder: Path) -> tuple[str, list[Heading]]:
+    """The HTML of a report's Markdown, with the figures of `folder` inside, and its headings."""
+    markdown = MarkdownIt("commonmark").enable("table")
+    for rule in (image, html_block, html_inline, table_open, table_close):
+        markdown.add_render_rule(rule.__name__, rule)
+    tokens = _wrap_figures(markdown.parse(text))
+    headings = _add_anchors(tokens)
+    for token in tokens:
+        if style := token.attrs.pop("style", ""):
+            token.attrs["class"] = str(style).removeprefix("text-align:")
+    return markdown.renderer.render(tokens, markdown.options, {"folder": folder}), headings
 
 
 def _policy(style: str, script: str) -> str:
@@ -224,5 +90,125 @@ def _hash(text: str) -> str:
     return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _part(name: str) -> str:
-    return (files("ebmbench.report") / "page" / name).read_text(encoding="utf-8").strip()
+def _read_asset(name: str) -> str:
+    return (files("ebmbench.report.page") / name).read_text(encoding="utf-8").strip()
+
+
+def _render_contents(headings: Iterable[Heading]) -> str:
+    """The table of contents: a line for each section and subsection."""
+    lines = [
+        f'<li class="level{one.level}"><a href="#{escapeHtml(one.anchor)}">{escapeHtml(one.text)}</a></li>'
+        for one in headings
+        if one.level in CONTENTS_LEVELS
+    ]
+    return "\n".join(lines)
+
+
+def _add_anchors(tokens: Sequence[Token]) -> list[Heading]:
+    """Give every heading its anchor, and label every table with the heading above it."""
+    headings: list[Heading] = []
+    for place, token in enumerate(tokens):
+        if token.type == "heading_open":
+            text = "".join(child.content for child in tokens[place + 1].children or [])
+            anchor = make_anchor(text, [one.anchor for one in headings])
+            token.attrs["id"] = anchor
+            headings.append(Heading(int(token.tag[1:]), anchor, text))
+        elif token.type == "table_open" and headings:
+            token.meta["label"] = headings[-1].text
+    return headings
+
+
+def make_anchor(text: str, taken: Sequence[str]) -> str:
+    """The anchor that GitHub gives a heading: one that is taken already gets a number."""
+    base = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+    names = [base, *(f"{base}-{number}" for number in range(1, len(taken) + 1))]
+    return next(name for name in names if name not in taken)
+
+
+def _wrap_figures(tokens: list[Token]) -> list[Token]:
+    """Turn each paragraph that is an image into a figure, and a paragraph in italics after it into its caption."""
+    wrapped: list[Token] = []
+    rest = list(tokens)
+    while rest:
+        if not _is_image(rest[:3]):
+            wrapped.append(rest.pop(0))
+            continue
+        content, rest = rest[1:2], rest[3:]
+        if _is_caption(rest[:3]):
+            caption, rest = rest[1], rest[3:]
+            caption.children = (caption.children or [])[1:-1]
+            content += [Token("figcaption_open", "figcaption", 1), caption, Token("figcaption_close", "figcaption", -1)]
+        wrapped += [Token("figure_open", "figure", 1), *content, Token("figure_close", "figure", -1)]
+    return wrapped
+
+
+def _is_image(tokens: Sequence[Token]) -> bool:
+    return _is_paragraph(tokens) and [child.type for child in tokens[1].children or []] == ["image"]
+
+
+def _is_caption(tokens: Sequence[Token]) -> bool:
+    """Whether this is a paragraph that is inside one pair of asterisks."""
+    children = tokens[1].children or [] if _is_paragraph(tokens) else []
+    ends = [place for place, child in enumerate(children) if child.type == "em_close" and child.level == 0]
+    return bool(children) and children[0].type == "em_open" and ends == [len(children) - 1]
+
+
+def _is_paragraph(tokens: Sequence[Token]) -> bool:
+    return [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
+
+
+# The render rules of markdown-it, which finds them by the names of its tokens.
+
+
+def image(self: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: Env) -> str:
+    """An image inside the page, or its text alone if it is no file of the report."""
+    alt = escapeHtml(self.renderInlineAsText(tokens[place].children or [], options, env))
+    embedded = _embed(env["folder"], str(tokens[place].attrs["src"]))
+    if embedded is None:
+        return alt
+    source, width, height = embedded
+    return f'<img src="{escapeHtml(source)}" alt="{alt}" width="{width}" height="{height}">'
+
+
+def html_block(self: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: Env) -> str:
+    """The report's own `<details>` unchanged, anything else as text."""
+    content = tokens[place].content
+    return content if DETAILS.fullmatch(content) else f"<p>{escapeHtml(content)}</p>\n"
+
+
+def html_inline(self: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: Env) -> str:
+    """HTML inside a line as text: the report writes none."""
+    return escapeHtml(tokens[place].content)
+
+
+def table_open(self: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: Env) -> str:
+    """A box in which the table scrolls, also by keys."""
+    label = escapeHtml(tokens[place].meta.get("label", "Table"))
+    return f'<div class="table" role="region" tabindex="0" aria-label="{label}"><table>\n'
+
+
+def table_close(self: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: Env) -> str:
+    """The end of the table and of its box."""
+    return "</table></div>\n"
+
+
+def _embed(folder: Path, source: str) -> Embedded | None:
+    """A PNG or SVG file of the folder as a data URI with its size, so that nothing moves as the page loads."""
+    file = (folder / source).resolve()
+    inside = file.is_relative_to(folder.resolve()) and file.is_file()
+    readers = {".png": _embed_png, ".svg": _embed_svg}
+    return readers[file.suffix](file) if inside and file.suffix in readers else None
+
+
+def _embed_png(file: Path) -> Embedded:
+    with Image.open(file) as opened:
+        width, height = opened.size
+    return f"data:image/png;base64,{b64encode(file.read_bytes()).decode()}", width, height
+
+
+def _embed_svg(file: Path) -> Embedded:
+    """An SVG as escaped text: a fifth smaller than in base64, and a third smaller once Git has packed it."""
+    text = re.sub(r"\s+", " ", file.read_text(encoding="utf-8"))
+    view_box = VIEW_BOX.search(text)
+    width, height = (float(size) * PIXELS for size in view_box.groups()) if view_box else (0.0, 0.0)
+    return f"data:image/svg+xml,{quote(text, safe=SAFE)}", round(width), round(height)
