@@ -18,14 +18,13 @@ from ebmbench.report.text.numbers import MISSING
 from ebmbench.report.text.tables import markdown_table
 from ebmbench.workspace.failures import failure_of
 from ebmbench.workspace.files import copy_folder, replacing
-from ebmbench.workspace.layout import LATEST, PARAMS_YAML, REPORTS, report_folder
+from ebmbench.workspace.layout import LATEST, PAGES, PARAMS_YAML, REPORTS, report_folder
 
 ABOUT = (
     "The latest report of each suite, and the released ones, which are never edited again. Written by "
     "`ebmbench report release`; `ebmbench compare reports/<suite>/<version>` says what has moved since a release. "
     "A *page* is the same report for a browser, in one file: download it, or open it in a clone."
 )
-PAGES = ("report.md", "claims.md")  # a report of cells, a report of claims
 NUMBER = "[0-9]{1,9}"  # not \d, which matches the digits of every script
 VERSION = re.compile(rf"v?{NUMBER}(\.{NUMBER}){{0,3}}([.-]?(a|b|rc|post){NUMBER})?")
 UPDATE = "`ebmbench run`, then `ebmbench report`, bring it up to date"
