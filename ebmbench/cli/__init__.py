@@ -1,1 +1,1 @@
-"""The command `ebmbench`: a thin layer of words over the stages and the flow."""
+"""The command line of `ebmbench`: arguments and messages; the work is done by the stages, the report and the flow."""

@@ -1,4 +1,4 @@
-"""One way to add a subcommand: name, what it does, an example."""
+"""What all commands share: how one is registered, the project's root, and errors about arguments."""
 
 import argparse
 from collections.abc import Callable, Iterator
@@ -9,14 +9,14 @@ from typing import Any
 from ebmbench.errors import UserError
 from ebmbench.workspace.layout import PARAMS_YAML
 
+Act = Callable[[argparse.Namespace], int]  # what a command does with its arguments; it returns the exit code
 
-def add_command(
-    commands: Any, name: str, text: str, example: str, act: Callable[[argparse.Namespace], int]
-) -> argparse.ArgumentParser:
-    """A subcommand with help and example; `act` gets the parsed arguments and gives the exit code."""
+
+def add_command(commands: Any, name: str, text: str, example: str, act: Act) -> argparse.ArgumentParser:
+    """Register a command with its help and an example."""
     command: argparse.ArgumentParser = commands.add_parser(
         name,
-        help=text[0].lower() + text[1:],
+        help=text[0].lower() + text[1:].partition(". ")[0],
         description=text + ".",
         epilog=f"example: {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -25,7 +25,7 @@ def add_command(
     return command
 
 
-def project() -> Path:
+def find_root() -> Path:
     """The project's root: the current folder, which must hold `params.yaml`."""
     root = Path.cwd()
     if not (root / PARAMS_YAML).is_file():
@@ -35,9 +35,20 @@ def project() -> Path:
     return root
 
 
+def at_least(minimum: int) -> Callable[[str], int]:
+    """The type of an argument that is a whole number."""
+
+    def parse(text: str) -> int:
+        if not text.isdecimal() or int(text) < minimum:
+            raise argparse.ArgumentTypeError(f"found '{text}', allowed: a whole number, {minimum} or more")
+        return int(text)
+
+    return parse
+
+
 @contextmanager
-def told(file: Path) -> Iterator[None]:
-    """A file that the user named and that cannot be written is the user's to mend."""
+def explain_write_errors(file: Path) -> Iterator[None]:
+    """Report in one line that a file which the user named cannot be written."""
     try:
         yield
     except OSError as error:

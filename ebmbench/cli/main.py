@@ -2,8 +2,7 @@
 
 0 done, 1 something failed, 2 the request or params.yaml was wrong, 130 stopped by Ctrl-C.
 
-What a command needs, it imports when it acts: help is to come at once, and a schema takes longer to build than it takes
-to answer.
+A command imports what it needs when it runs, so that help appears at once.
 """
 
 import argparse
@@ -11,22 +10,21 @@ import os
 import sys
 from collections.abc import Callable
 
-from ebmbench.cli import claims, clean, compare, listing, report, run, serve, stage, suite, tune, worker
+from ebmbench.cli import experiments, project, report, run, serve
 from ebmbench.errors import DEBUG, UserError, forgiving, in_words
-from pipelines.outcome import exit_code_of
 
 EXAMPLES = """\
 examples:
   ebmbench run                        train, judge and report what changed
   ebmbench run --suite smoke          switch to a suite, then run it
-  ebmbench run --dry-run              what would run, and why
+  ebmbench run --dry-run              say what would run, and why
   ebmbench serve --cron "0 3 * * *"   run it every night, in a clone of its own
   ebmbench list                       methods, datasets and metrics with their papers
   ebmbench train two_moons dsm        one cell, by hand
   ebmbench claims run nce_learns_log_z  put a claim of the literature to the test
-  ebmbench tune                       search for the methods' defaults, equally
+  ebmbench tune                       search for the methods' default settings
   ebmbench report release 0.1.0       keep the current report for good
-  ebmbench report export r.parquet    its numbers for other programs, .csv and .json too
+  ebmbench report export r.parquet    write its numbers for other programs, also as .csv or .json
   ebmbench compare HEAD~1             which numbers moved since, and what else changed
 
 exit codes: 0 done, 1 something failed, 2 the request or params.yaml is wrong, 130 stopped by Ctrl-C
@@ -43,13 +41,13 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.add_argument("--debug", action="store_true", help="show the traceback of an unexpected error, stages' too")
     commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (run, serve, listing, stage, report, compare, suite, tune, claims, worker, clean):
-        module.add(commands)
+    for module in (run, report, project, experiments, serve):
+        module.add_commands(commands)
     return whole
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run a command; the exit code."""
+    """Run a command and return its exit code."""
     forgiving()
     arguments = parser().parse_args(argv)
     arguments.own_process = argv is None
@@ -58,9 +56,11 @@ def main(argv: list[str] | None = None) -> int:
     act: Callable[[argparse.Namespace], int] = arguments.act
     try:
         code = act(arguments)
-        print(end="", flush=True)  # here, where a full disk is still ours to tell of
+        print(end="", flush=True)  # here, so that a full disk is still reported below
         return code
     except UserError as error:
+        from pipelines.outcome import exit_code_of
+
         print(f"error: {error}", file=sys.stderr)
         return exit_code_of(error)
     except KeyboardInterrupt:

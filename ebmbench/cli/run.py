@@ -1,11 +1,16 @@
-"""`ebmbench run`: check the parameters, tidy the workspace, and let the flow run what is stale."""
+"""`ebmbench run`, which runs what is stale, and `ebmbench prepare | baselines | train | sample | evaluate`.
+
+The latter run a single stage by hand, with the same code that DVC calls.
+"""
 
 import argparse
+import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ebmbench.cli.command import add_command, project
+from ebmbench.cli.command import Act, add_command, find_root
 from ebmbench.errors import UserError
+from ebmbench.workspace.code_hash import freeze
 from pipelines.options import add_options, scheduler_of
 
 if TYPE_CHECKING:
@@ -13,28 +18,44 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 ebmbench run --suite quick --jobs 2     switch to a suite and run it, two stages at a time
-         ebmbench run --dry-run                  what would run, and why; runs nothing
+         ebmbench run --dry-run                  say what would run and why; run nothing
          ebmbench run --only dsm/two_moons       one cell, what it needs, and the report
          ebmbench run --only dsm --only /digits  all cells of a method and all of a dataset, with its baselines
          ebmbench run --fail-fast                start nothing after a failure; --keep-going is the default
-         ebmbench run --wait                     wait for the run that is at work here, then run
+         ebmbench run --wait                     wait for another run in this folder to end, then run
          ebmbench run --json > run.json          the outcome for another program, progress on the screen
          ebmbench run --scheduler tcp://10.0.0.1:8786   on the machines where `ebmbench worker` runs
 
 exit codes: 0 done, 1 a stage failed or another run is at work here, 2 the request or params.yaml is wrong,
 130 stopped by Ctrl-C or cancelled in Prefect, 143 stopped by SIGTERM"""
+DATASET_STAGES = {
+    "prepare": "Draw or read a dataset and write prepared/<dataset>/",
+    "baselines": "Judge the baselines on a dataset",
+}
+CELL_STAGES = {
+    "train": "Train every run of one cell: all swept settings, all seeds",
+    "sample": "Sample every trained run of one cell",
+    "evaluate": "Judge every trained run of one cell",
+}
 
 
-def add(commands: Any) -> None:
-    """Register the command."""
+def add_commands(commands: Any) -> None:
+    """Register `run` and the stages."""
     text = "Run everything that is stale, in parallel, and write the report"
-    command = add_command(commands, "run", text, EXAMPLES, act)
+    command = add_command(commands, "run", text, EXAMPLES, run)
     command.add_argument("--suite", help="write this suite into params.yaml first")
     add_options(command)
+    for name, text in (DATASET_STAGES | CELL_STAGES).items():
+        example = f"ebmbench {name} two_moons" + (" dsm" if name in CELL_STAGES else "")
+        command = add_command(commands, name, text, example, _run_stage(name))
+        command.add_argument("dataset", help="a dataset of params.yaml")
+        if name in CELL_STAGES:
+            command.add_argument("method", help="a method of params.yaml")
+            command.add_argument("--fresh", action="store_true", help="make everything anew, even what work/ still has")
 
 
-def act(arguments: argparse.Namespace) -> int:
-    """Run or plan, and tell of it."""
+def run(arguments: argparse.Namespace) -> int:
+    """Run what is stale, or say what would run."""
     from pipelines.outcome import answer
 
     return answer(lambda: _plan(arguments) if arguments.dry_run else _run(arguments), arguments.json)
@@ -48,7 +69,7 @@ def _plan(arguments: argparse.Namespace) -> "Answer":
     if arguments.suite:
         name = arguments.suite
         raise UserError(f"--dry-run writes nothing, so not the suite either; first `ebmbench suite use {name}`")
-    root = project()
+    root = find_root()
     load_params(root)
     require_keys(root)
     return forecast(root, arguments.only, arguments.wait)
@@ -58,9 +79,9 @@ def _run(arguments: argparse.Namespace) -> "Answer":
     from ebmbench.config.params import load_params
     from pipelines.benchmark import run
 
-    root = Path.cwd() if arguments.suite else project()
+    root = Path.cwd() if arguments.suite else find_root()
     if not arguments.suite:
-        load_params(root)  # a fault in it is told before anything else is
+        load_params(root)  # so that an error in it is reported before anything else
     return run(
         root,
         arguments.jobs,
@@ -73,7 +94,7 @@ def _run(arguments: argparse.Namespace) -> "Answer":
 
 
 def _prepare(root: Path, suite: str | None) -> None:
-    """Only while no other run is at work: its stages read params.yaml and write what is tidied here."""
+    """Switch the suite and tidy the workspace. The caller holds the workspace's lock, so no stage is running."""
     from ebmbench.config import suites
     from ebmbench.config.params import load_params
     from ebmbench.stages import preparation
@@ -81,3 +102,17 @@ def _prepare(root: Path, suite: str | None) -> None:
     if suite:
         suites.use(root, suite)
     preparation.ready(root, load_params(root))
+
+
+def _run_stage(name: str) -> Act:
+    def act(arguments: argparse.Namespace) -> int:
+        root = find_root()
+        if arguments.own_process:
+            freeze(root)
+        words = [arguments.dataset]
+        if name in CELL_STAGES:
+            words += [arguments.method, *(["--fresh"] if arguments.fresh else [])]
+        code: int = importlib.import_module(f"ebmbench.stages.{name}").main(words)
+        return code
+
+    return act

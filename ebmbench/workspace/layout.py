@@ -5,7 +5,6 @@ Constants are paths from the project's root. Functions take the root, or for pla
 
 from pathlib import Path
 
-from ebmbench.config.yaml import lookup, read_mapping
 from ebmbench.errors import UserError
 
 PARAMS_YAML = "params.yaml"
@@ -103,6 +102,8 @@ def require_pipeline(root: Path) -> None:
 
 def suite_of(root: Path) -> str:
     """The suite that `params.yaml` names."""
+    from ebmbench.config.yaml import lookup, read_mapping  # here, so that the command line starts without a YAML parser
+
     return str(lookup(read_mapping(root / PARAMS_YAML), "benchmark.suite"))
 
 

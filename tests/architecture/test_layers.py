@@ -101,7 +101,7 @@ def test_no_pickle_is_ever_loaded() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["ebmbench", "ebmbench.cli.listing", "ebmbench.report.build", "ebmbench.stages.report"]
+    "module", ["ebmbench", "ebmbench.cli.project", "ebmbench.report.build", "ebmbench.stages.report"]
 )
 def test_the_report_and_the_lists_do_without_torch(module: str) -> None:
     code = f"import {module}, sys; sys.exit('torch' in sys.modules)"

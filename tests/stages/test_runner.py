@@ -265,16 +265,6 @@ def test_an_unknown_cell_is_named_with_the_nearest_and_leaves_nothing(
     assert not (project / "work").exists()
 
 
-@pytest.mark.parametrize(
-    "command", ["run", "serve", "list", "train", "sample", "evaluate", "report", "compare", "suite", "clean", "prepare"]
-)
-def test_every_command_explains_itself_with_an_example(command: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "ebmbench", command, "--help"], capture_output=True, text=True, check=True
-    )
-    assert f"example: ebmbench {command}" in done.stdout
-
-
 def test_outside_a_project_the_message_says_what_to_do(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "ebmbench", "run"], cwd=tmp_path, capture_output=True, text=True, check=False
