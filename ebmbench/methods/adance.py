@@ -20,6 +20,8 @@ from ebmbench.methods.common.adaptive_noise import AdaptiveNoise, AdaptiveNoiseS
 
 PAPER = "Xu, Self-Adapting Noise-Contrastive Estimation for Energy-Based Models, Tsinghua University thesis, 2022"
 YEAR = 2022
+EXAMPLES = [{"interval": 1, "temperature": 0.5}]
+RECOVERY = {"sampler": {"kind": "mala", "steps": 3, "step_size": 0.5}, "buffer": 1024, "rejuvenation": 0.0}
 
 
 def adaptive_contrast(

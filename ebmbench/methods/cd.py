@@ -24,6 +24,8 @@ from ebmbench.samplers.common.choice import Sampler
 
 PAPER = "Hinton, Training Products of Experts by Minimizing Contrastive Divergence, 2002; PCD: Tieleman, ICML 2008"
 YEAR = 2002
+EXAMPLES = [{"persistent": True, "chains": 40}]
+RECOVERY = {"sampler": {"kind": "mala", "steps": 3, "step_size": 0.5}}
 
 
 class Settings(method.Settings):

@@ -26,6 +26,8 @@ from ebmbench.samplers.common.choice import Sampler
 
 PAPER = "Ceylan & Gutmann, Conditional noise-contrastive estimation of unnormalised models, ICML 2018"
 YEAR = 2018
+EXAMPLES = [{"ratio": 3}]
+RECOVERY = {"ratio": 4, "sigma": 0.7}
 
 
 def conditional_noise_contrastive(energy: Energy, x: Tensor, noise: Tensor, sigma: float) -> Tensor:

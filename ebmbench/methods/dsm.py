@@ -22,6 +22,7 @@ from ebmbench.samplers.common.choice import Sampler
 
 PAPER = "Vincent, A Connection Between Score Matching and Denoising Autoencoders, Neural Computation 23(7), 2011"
 YEAR = 2011
+RECOVERY = {"sigma": 0.3}
 
 
 def denoising_score_matching(energy: Energy, x: Tensor, noise: Tensor, sigma: float) -> Tensor:

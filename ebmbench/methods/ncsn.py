@@ -27,6 +27,7 @@ from ebmbench.samplers import annealed_langevin
 
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
 YEAR = 2019
+EXAMPLES = [{"model": "score_mlp"}]
 
 
 def noise_conditional_score_matching(energy: Any, x: Tensor, noise: Tensor, sigma: Tensor) -> Tensor:

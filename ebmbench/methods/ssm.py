@@ -26,6 +26,7 @@ from ebmbench.samplers.common.choice import Sampler
 
 PAPER = "Song, Garg, Shi & Ermon, Sliced Score Matching: A Scalable Approach to Density and Score Estimation, UAI 2019"
 YEAR = 2019
+EXAMPLES = [{"directions": "sphere", "variance_reduced": False, "projections": 2}]
 
 Distribution = Literal["rademacher", "gaussian", "sphere"]
 

@@ -8,6 +8,7 @@ from ebmbench.metrics.common.evaluation import Evaluation, Value
 PAPER = "Neal, Annealed Importance Sampling, Statistics and Computing 11, 2001"
 YEAR = 2001
 DIRECTION = "higher"
+NEEDS = ("energy",)
 
 
 def compute(e: Evaluation) -> Value:

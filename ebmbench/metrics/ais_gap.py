@@ -10,6 +10,7 @@ from ebmbench.metrics.common.evaluation import MISCALIBRATED, Evaluation, Unavai
 PAPER = "Grosse et al., Sandwiching the marginal likelihood using bidirectional Monte Carlo, arXiv 2015"
 YEAR = 2015
 DIRECTION = "lower"
+NEEDS = ("energy", "samples")
 
 
 def compute(e: Evaluation) -> Value:

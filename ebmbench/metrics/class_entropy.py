@@ -17,6 +17,7 @@ PAPER = "Shannon, A Mathematical Theory of Communication, Bell System Technical 
 YEAR = 1948
 DIRECTION = "higher"
 SAMPLES = True
+NEEDS = ("images", "samples")
 
 
 def compute(e: Evaluation) -> Value:

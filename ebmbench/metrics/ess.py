@@ -9,6 +9,7 @@ from ebmbench.metrics.common.mixing import effective, traced, traced_value
 PAPER = "Vehtari et al., Rank-Normalization, Folding, and Localization: An Improved R̂, Bayesian Analysis 16(2), 2021"
 YEAR = 2021
 DIRECTION = "higher"
+NEEDS = ("trace",)
 
 
 def compute(e: Evaluation) -> Value:

@@ -10,6 +10,7 @@ PAPER = "Heusel et al., GANs Trained by a Two Time-Scale Update Rule Converge to
 YEAR = 2017
 DIRECTION = "lower"
 SAMPLES = True
+NEEDS = ("images", "samples")
 
 
 def compute(e: Evaluation) -> Value:

@@ -5,6 +5,7 @@ from ebmbench.metrics.common.evaluation import Evaluation, Value
 PAPER = "Hyvärinen, Estimation of Non-Normalized Statistical Models by Score Matching, JMLR 2005"
 YEAR = 2005
 DIRECTION = "lower"
+NEEDS = ("energy", "density")
 
 
 def compute(e: Evaluation) -> Value:

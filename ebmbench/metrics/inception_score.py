@@ -10,6 +10,7 @@ PAPER = "Salimans et al., Improved Techniques for Training GANs, NeurIPS 2016"
 YEAR = 2016
 DIRECTION = "higher"
 SAMPLES = True
+NEEDS = ("images", "samples")
 
 
 def compute(e: Evaluation) -> Value:

@@ -11,6 +11,7 @@ PAPER = "Bińkowski et al., Demystifying MMD GANs, ICLR 2018"
 YEAR = 2018
 DIRECTION = "lower"
 SAMPLES = True
+NEEDS = ("images", "samples")
 
 
 def compute(e: Evaluation) -> Value:

@@ -6,6 +6,7 @@ from ebmbench.metrics.common.quadrature import in_chunks
 PAPER = "Vincent, A Connection Between Score Matching and Denoising Autoencoders, Neural Computation 23(7), 2011"
 YEAR = 2011
 DIRECTION = "lower"
+NEEDS = ("energy", "target")
 
 
 def compute(e: Evaluation) -> Value:

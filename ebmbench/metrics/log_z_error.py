@@ -5,6 +5,7 @@ from ebmbench.metrics.common.evaluation import Evaluation, Unavailable, Value
 PAPER = "Gutmann & Hyvärinen, Noise-contrastive estimation, AISTATS 2010"
 YEAR = 2010
 DIRECTION = "lower"
+NEEDS = ("energy", "learned")
 
 
 def compute(e: Evaluation) -> Value:

@@ -16,6 +16,7 @@ PAPER = "Gretton et al., A Kernel Two-Sample Test, JMLR 13, 2012"
 YEAR = 2012
 DIRECTION = "lower"
 SAMPLES = True
+NEEDS = ("samples",)
 WIDTHS = (0.1, 0.3, 1.0)
 
 

@@ -6,6 +6,7 @@ from ebmbench.metrics.common.evaluation import Evaluation, Value
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
 YEAR = 2019
 DIRECTION = "lower"
+NEEDS = ("energy", "density")
 
 
 def compute(e: Evaluation) -> Value:

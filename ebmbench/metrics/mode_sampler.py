@@ -9,6 +9,8 @@ PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data D
 YEAR = 2019
 DIRECTION = "lower"
 SAMPLES = True
+NEEDS = ("samples", "density")
+FLOOR = 0.05
 
 
 def compute(e: Evaluation) -> Value:

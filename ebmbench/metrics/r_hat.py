@@ -12,6 +12,8 @@ from ebmbench.metrics.common.mixing import r_hat, traced, traced_value
 PAPER = "Vehtari et al., Rank-Normalization, Folding, and Localization: An Improved R̂, Bayesian Analysis 16(2), 2021"
 YEAR = 2021
 DIRECTION = "lower"
+NEEDS = ("trace",)
+FLOOR = 1.1
 
 
 def compute(e: Evaluation) -> Value:

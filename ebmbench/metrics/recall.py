@@ -7,6 +7,7 @@ PAPER = "Kynkäänniemi et al., Improved Precision and Recall Metric for Assessi
 YEAR = 2019
 DIRECTION = "higher"
 SAMPLES = True
+NEEDS = ("images", "samples")
 
 
 def compute(e: Evaluation) -> Value:

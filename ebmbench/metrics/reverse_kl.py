@@ -5,6 +5,7 @@ from ebmbench.metrics.common.evaluation import Evaluation, Value
 PAPER = "Kullback & Leibler, On Information and Sufficiency, 1951"
 YEAR = 1951
 DIRECTION = "lower"
+NEEDS = ("energy", "density")
 
 
 def compute(e: Evaluation) -> Value:

@@ -12,6 +12,8 @@ PAPER = "Bonneel et al., Sliced and Radon Wasserstein Barycenters of Measures, J
 YEAR = 2015
 DIRECTION = "lower"
 SAMPLES = True
+NEEDS = ("samples",)
+FLOOR = 0.1
 LARGEST = 4_000_000  # projected values held at a time: 32 MB
 
 

@@ -5,6 +5,7 @@ from ebmbench.metrics.common.evaluation import Evaluation, Value
 PAPER = "Gibbs & Su, On Choosing and Bounding Probability Metrics, 2002"
 YEAR = 2002
 DIRECTION = "lower"
+NEEDS = ("energy", "density")
 
 
 def compute(e: Evaluation) -> Value:

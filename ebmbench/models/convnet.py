@@ -36,6 +36,8 @@ from ebmbench.models.common.spectral import Spectral
 
 PAPER = "Xu, Self-Adapting Noise-Contrastive Estimation for Energy-Based Models, Tsinghua University thesis, 2022"
 YEAR = 2022
+EXAMPLE = {"variant": "A", "width": 0.05}
+EXAMPLE_SHAPE = (1, 28, 28)
 SETTLE = 50  # power iterations that follow a jump of the weights
 
 # (kernel, stride, padding, channels)

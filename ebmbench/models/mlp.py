@@ -16,6 +16,7 @@ from ebmbench.models.common.trunk import TrunkNetwork, TrunkSettings
 
 PAPER = "LeCun et al., A Tutorial on Energy-Based Learning, 2006 (any network is an energy; initialisation is ours)"
 YEAR = 2006
+EXAMPLE = {"width": 8}
 
 
 class Settings(TrunkSettings):

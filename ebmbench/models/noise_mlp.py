@@ -24,6 +24,7 @@ from ebmbench.models.common.trunk import TrunkNetwork, TrunkSettings
 
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019; as an energy"
 YEAR = 2019
+EXAMPLE = {"width": 8}
 
 
 class Settings(TrunkSettings):

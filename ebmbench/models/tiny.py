@@ -28,6 +28,8 @@ from ebmbench.models.common.convolutional import (
 
 PAPER = "Du & Mordatch, Implicit Generation and Modeling with Energy-Based Models, NeurIPS 2019; layers: Lippe 2022"
 YEAR = 2019
+EXAMPLE = {"width": 4, "confinement": 0.3}
+EXAMPLE_SHAPE = (1, 8, 8)
 
 
 class Settings(BaseModel):

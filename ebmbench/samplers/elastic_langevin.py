@@ -33,6 +33,9 @@ from ebmbench.samplers.common.chain import Chain, moments
 
 PAPER = "Du et al., Improved Contrastive Divergence Training, ICML 2021; warp: Simard et al., ICDAR 2003"
 YEAR = 2021
+EXAMPLE = {"steps": 5, "step_size": 0.1, "every": 2}
+EXAMPLE_STATES = "images"
+STATIONARY = None  # a warp moves the target
 
 
 class Settings(langevin.Settings):

@@ -21,6 +21,9 @@ PAPER = (
     "Geman & Geman, Stochastic Relaxation, Gibbs Distributions, and the Bayesian Restoration of Images, TPAMI 6, 1984"
 )
 YEAR = 1984
+EXAMPLE = {"steps": 5}
+EXAMPLE_STATES = "spins"
+STATIONARY = {"steps": 10}
 OTHER_STATES = "kind: found gibbs for states other than −1 and +1, allowed: a sampler of real states"
 
 

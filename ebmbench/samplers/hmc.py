@@ -25,6 +25,8 @@ from ebmbench.samplers.common.norms import Norms
 
 PAPER = "Duane, Kennedy, Pendleton & Roweth, Hybrid Monte Carlo, Physics Letters B 195(2), 1987"
 YEAR = 1987
+EXAMPLE = {"steps": 5, "step_size": 0.1, "leapfrog": 2}
+STATIONARY = {"steps": 20, "step_size": 0.3}
 
 
 class Settings(SteppingSettings):

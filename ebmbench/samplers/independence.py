@@ -22,6 +22,8 @@ from ebmbench.samplers.common.metropolis import Moves, accepted, moved
 
 PAPER = "Hastings, Monte Carlo Sampling Methods Using Markov Chains and Their Applications, Biometrika 57(1), 1970"
 YEAR = 1970
+EXAMPLE = {"steps": 5, "width": 1.5}
+STATIONARY = {"steps": 30}
 
 
 class Settings(SamplerSettings):

@@ -21,6 +21,9 @@ from ebmbench.samplers.common.norms import Norms
 
 PAPER = "Welling & Teh, Bayesian Learning via Stochastic Gradient Langevin Dynamics, ICML 2011"
 YEAR = 2011
+EXAMPLE = {"steps": 5, "step_size": 0.1}
+# The bias of the variance is of order η/4, so the step is small.
+STATIONARY = {"steps": 50, "step_size": 0.02}
 
 
 class Settings(SteppingSettings):

@@ -29,6 +29,8 @@ from ebmbench.samplers.common.norms import Norms
 
 PAPER = "Roberts & Tweedie, Exponential Convergence of Langevin Distributions, Bernoulli 2(4), 1996"
 YEAR = 1996
+EXAMPLE = {"steps": 5, "step_size": 0.1}
+STATIONARY = {"steps": 50, "step_size": 0.5}
 
 
 class Settings(SteppingSettings):

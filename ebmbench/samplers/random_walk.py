@@ -16,6 +16,8 @@ from ebmbench.samplers.common.metropolis import Moves, accepted, moved
 
 PAPER = "Metropolis et al., Equation of State Calculations by Fast Computing Machines, J. Chem. Phys. 21(6), 1953"
 YEAR = 1953
+EXAMPLE = {"steps": 5, "step_size": 0.1}
+STATIONARY = {"steps": 50, "step_size": 1.0}
 
 
 class Settings(SteppingSettings):

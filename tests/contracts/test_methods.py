@@ -1,7 +1,6 @@
 """Every registered method keeps the contract, whatever it computes, with its defaults and where settings branch."""
 
 import copy
-from typing import Any
 
 import pytest
 import torch
@@ -9,34 +8,32 @@ from torch import Tensor
 
 from ebmbench.config.registry import describe, load, names
 from ebmbench.core.meter import Meter
-from ebmbench.core.streams import Draw, draws, stream
-from tests.conftest import gaussian_facts
+from ebmbench.core.streams import Draw, draws
+from tests.contracts.examples import events, example_facts, example_network, gives_energy
 
-# Settings that take another way through a method than its defaults do; the rest is found by name.
-BRANCHES: dict[str, dict[str, Any]] = {
-    "adabrm interval": {"divergence": "brier", "interval": 1},
-    "adance interval": {"interval": 1, "temperature": 0.5},
-    "cd persistent": {"persistent": True, "chains": 40},
-    "cnce copies": {"ratio": 3},
-    "mle noise": {"init": "noise", "energy_penalty": 0.1},
-    "nce uniform": {"noise": "uniform", "ratio": 3},
-    "ncsn score": {"model": "score_mlp"},
-    "ssm plain": {"directions": "sphere", "variance_reduced": False, "projections": 2},
+# The defaults of each method, and the settings in its file that take another way through it.
+CASES = {name: (name, {}) for name in names("methods")} | {
+    f"{name} {number}": (name, settings)
+    for name in names("methods")
+    for number, settings in enumerate(getattr(load("methods", name), "EXAMPLES", []), 1)
 }
-METHODS = [*names("methods"), *BRANCHES]
+METHODS = list(CASES)
 pytestmark = pytest.mark.usefixtures("untouched_global_generator")
 
 
-def made(name: str, seed: int = 0):
-    module, facts = load("methods", name.split()[0]), gaussian_facts(2)
-    settings = module.Settings(**BRANCHES.get(name, {}))
-    models = load("models", settings.model)
-    network = models.Model(models.Settings(width=8), facts).initialise(stream(seed, "weights"))
-    return module.Method(settings, facts).initialise(draws(seed, "start"), network), Meter(network)
+def made(case: str, seed: int = 0):
+    name, chosen = CASES[case]
+    module = load("methods", name)
+    settings = module.Settings(**chosen)
+    network, facts = example_network(settings.model, seed), example_facts(settings.model)
+    method = module.Method(settings, facts)
+    method.observe(events(settings.model, 100))
+    return method.initialise(draws(seed, "start"), network), Meter(network)
 
 
-def batch(count: int = 16) -> Tensor:
-    return torch.randn(count, 2, generator=stream(0, "batch"))
+def batch(case: str, count: int = 16) -> Tensor:
+    name, chosen = CASES[case]
+    return events(load("methods", name).Settings(**chosen).model, count)
 
 
 def recorded(draw: Draw, names: list[str]) -> Draw:
@@ -52,14 +49,14 @@ def recorded(draw: Draw, names: list[str]) -> Draw:
 @pytest.mark.parametrize("name", METHODS)
 def test_the_loss_is_a_finite_scalar_with_gradients_for_every_weight(name: str) -> None:
     method, energy = made(name)
-    loss = method(energy, batch(), draws(0, 0))
+    loss = method(energy, batch(name), draws(0, 0))
     energy.backward(loss)
     assert loss.shape == ()
     assert torch.isfinite(loss)
-    # The last bias shifts the energy by a constant, which a method may be blind to.
-    blind = set() if name == "ncsn score" else {"trunk.head.bias"}
-    gradients = {n: p.grad for n, p in energy.network.named_parameters() if n not in blind}
-    assert all(g is not None and torch.isfinite(g).all() and g.abs().sum() > 0 for g in gradients.values())
+    *weights, last_bias = [weight.grad for weight in energy.network.parameters()]
+    # The last bias shifts an energy by a constant, which a method may be blind to.
+    seen = weights if gives_energy(energy.network) else [*weights, last_bias]
+    assert all(g is not None and torch.isfinite(g).all() and g.abs().sum() > 0 for g in seen)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -68,8 +65,8 @@ def test_the_same_streams_give_the_same_gradient_and_others_another(name: str) -
     gradients, drawn = [], []
     for step in (0, 0, 1):
         method, energy = made(name)
-        energy.backward(method(energy, batch(), recorded(draws(0, step), drawn)))
-        gradients.append(energy.network.trunk.hidden[0].weight.grad)
+        energy.backward(method(energy, batch(name), recorded(draws(0, step), drawn)))
+        gradients.append(next(energy.network.parameters()).grad)
     assert torch.equal(gradients[0], gradients[1])
     assert torch.equal(gradients[0], gradients[2]) == (not drawn)
 
@@ -77,7 +74,7 @@ def test_the_same_streams_give_the_same_gradient_and_others_another(name: str) -
 @pytest.mark.parametrize("name", METHODS)
 def test_the_callers_batch_is_left_alone(name: str) -> None:
     method, energy = made(name)
-    x = batch()
+    x = batch(name)
     before = x.clone()
     energy.backward(method(energy, x, draws(0, 0)))
     assert torch.equal(x, before)
@@ -87,10 +84,10 @@ def test_the_callers_batch_is_left_alone(name: str) -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_all_state_is_in_the_state_dict(name: str) -> None:
     method, energy = made(name)
-    method(energy, batch(), draws(0, 0))
+    method(energy, batch(name), draws(0, 0))
     twin, _ = made(name, seed=1)
     twin.load_state_dict(copy.deepcopy(method.state_dict()))
-    assert method(energy, batch(), draws(0, 1)).item() == twin(energy, batch(), draws(0, 1)).item()
+    assert method(energy, batch(name), draws(0, 1)).item() == twin(energy, batch(name), draws(0, 1)).item()
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -99,7 +96,7 @@ def test_every_pass_is_counted_and_a_step_costs_the_same_each_time(name: str) ->
     spent = []
     for step in range(3):
         before = energy.counts.passes
-        energy.backward(method(energy, batch(), draws(0, step)))
+        energy.backward(method(energy, batch(name), draws(0, step)))
         spent.append(energy.counts.passes - before)
     assert spent[0] == spent[1] == spent[2] > 0
     assert energy.counts.parameter_gradients > 0
@@ -116,5 +113,5 @@ def test_it_cites_a_paper_and_a_year(name: str) -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_health_and_learned_values_are_plain_numbers(name: str) -> None:
     method, energy = made(name)
-    method(energy, batch(), draws(0, 0))
+    method(energy, batch(name), draws(0, 0))
     assert all(type(value) is float for value in {**method.health(), **method.learned()}.values())

@@ -2,7 +2,8 @@
 
 The energy is ½ xᵀPx with a diagonal P, so the answer is known. The assertion is on the mean of the last half of the
 path: the last iterate alone is noise. What is judged, and against what, the method says itself (`judged`, `target`):
-a method that adds noise to the data learns the precision of both together.
+a method that adds noise to the data learns the precision of both together. Chains and noise that suit one smooth
+mode are in the method's file (`RECOVERY`).
 """
 
 import math
@@ -20,19 +21,6 @@ from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws, stream
 
 BATCH, RATE = 512, 0.1
-# NCE's constant is far from log Z in ten dimensions, where its classifier is sure of itself and learns slowly.
-STEPS = {"nce": 900}
-# Chains and noise that suit one smooth mode; what a method is *for* is left to the benchmark.
-MALA = {"kind": "mala", "steps": 3, "step_size": 0.5}
-SETTINGS: dict[str, dict[str, Any]] = {
-    "mle": {"sampler": MALA, "buffer": 1024, "rejuvenation": 0.0},
-    "cd": {"sampler": MALA},
-    "adance": {"sampler": MALA, "buffer": 1024, "rejuvenation": 0.0},
-    "adabrm": {"sampler": MALA, "buffer": 1024, "rejuvenation": 0.0},
-    "nce": {"ratio": 4},
-    "cnce": {"ratio": 4, "sigma": 0.7},
-    "dsm": {"sigma": 0.3},
-}
 
 
 class Quadratic(nn.Module):
@@ -93,9 +81,9 @@ def recovered(name: str, network: Quadratic, **settings: Any) -> tuple[Tensor, T
     data = torch.randn(20_000, d, generator=stream(0, "data")) / truth.sqrt()
     facts = Facts.of("gaussian", data.numpy(), data.numpy(), licence="", hash="")
     module = load("methods", name)
-    chosen = module.Settings(**{**SETTINGS.get(name, {}), **settings})
+    chosen = module.Settings(**{**getattr(module, "RECOVERY", {}), **settings})
     method = module.Method(chosen, facts).initialise(draws(0, "start"), network)
-    energy, path, steps = Meter(network), [], STEPS.get(name, 300)
+    energy, path, steps = Meter(network), [], getattr(module, "RECOVERY_STEPS", 300)
     optimiser = torch.optim.Adam([*network.parameters(), *method.parameters()], lr=RATE)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
     for step in range(steps):

@@ -1,0 +1,43 @@
+"""Small networks and events for the contract tests, made from the settings that a plug-in carries itself."""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ebmbench.config.registry import load
+from ebmbench.core.dataset import Facts
+from ebmbench.core.streams import stream
+from tests.conftest import gaussian_facts
+
+
+def example_facts(model: str) -> Facts:
+    """Facts of data that suit a model: points in the plane, or images of the model's `EXAMPLE_SHAPE`."""
+    shape = getattr(load("models", model), "EXAMPLE_SHAPE", (2,))
+    if len(shape) == 1:
+        return gaussian_facts(*shape)
+    return Facts("images", list(shape), 100, 50, [0.0] * math.prod(shape), [], 0.5, "none", "none", 17, list("ab"))
+
+
+def example_network(model: str, seed: int = 0) -> nn.Module:
+    """A small network with weights from a named stream."""
+    module = load("models", model)
+    network: nn.Module = module.Model(module.Settings(**module.EXAMPLE), example_facts(model))
+    return network.initialise(stream(seed, "weights"))
+
+
+def events(model: str, count: int, dtype: torch.dtype = torch.float32, seed: int = 0) -> Tensor:
+    """Standard normal events of the model's shape."""
+    x = torch.randn(count, *example_facts(model).shape, generator=stream(seed, "events"), dtype=torch.float64)
+    return x.to(dtype)
+
+
+def has_levels(network: Any) -> bool:
+    """Whether the network is conditioned on a noise level."""
+    return hasattr(network, "given")
+
+
+def gives_energy(network: Any) -> bool:
+    """Whether the network (at a noise level, if it has any) is an energy and not a score alone."""
+    return callable(network.given(1.0)) if has_levels(network) else not hasattr(network, "score")
