@@ -10,7 +10,7 @@ from ebmbench.config.registry import describe, load, names
 from ebmbench.config.sections import Annealing
 from ebmbench.config.sections import Metrics as Settings
 from ebmbench.core.streams import stream
-from ebmbench.data.densities.mixture import Mixture
+from ebmbench.data.common.densities import Mixture
 from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable, Value
 from tests.conftest import gaussian_facts
 
