@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from benchmarks.speed import contender
 from benchmarks.speed.bare_training import Learner, objective
-from benchmarks.speed.interleave import Work
 from benchmarks.speed.problems import Problem
+from benchmarks.speed.timing import Work
 from ebmbench.training.job import Job
 
 

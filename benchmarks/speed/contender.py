@@ -7,8 +7,8 @@ from typing import Protocol
 
 from torch import Tensor, nn
 
-from benchmarks.speed.interleave import Work
 from benchmarks.speed.problems import Problem
+from benchmarks.speed.timing import Work
 from ebmbench.config.sections import Annealing
 from ebmbench.training.job import Job
 

@@ -10,8 +10,8 @@ import copy
 from torch import Tensor, nn
 
 from benchmarks.speed import contender
-from benchmarks.speed.interleave import Work
 from benchmarks.speed.problems import Problem
+from benchmarks.speed.timing import Work
 from ebmbench.config.registry import load
 from ebmbench.config.sections import Annealing
 from ebmbench.core.meter import Meter

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.speed import problems
 from benchmarks.speed.contender import Contender
-from benchmarks.speed.interleave import Work
+from benchmarks.speed.timing import Work
 from ebmbench.config.registry import load
 from ebmbench.config.sections import Annealing, Training
 from ebmbench.training.job import Job

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 from benchmarks.speed import problems, rows
 from benchmarks.speed.contender import Contender
-from benchmarks.speed.interleave import Work, interleaved
-from benchmarks.speed.spread import ratio, spread
-from benchmarks.speed.table import lasting, markdown
+from benchmarks.speed.table import format_time, markdown_table
+from benchmarks.speed.timing import Work, ratio, spread, time_in_turns
 
 BATCHES = (32, 128, 512, 1024, 4096)
 DIMENSIONS = (2, 8, 32, 128, 784)
@@ -61,14 +60,14 @@ def side_by_side(one: Contender, runs: int) -> Work | None:
     return None if None in learners else work
 
 
-def scaled(load: Load, one: Contender, rounds: int) -> str:
+def render_scaling(load: Load, one: Contender, rounds: int) -> str:
     """A table of one quantity for one contender: sizes take turns, and each is compared with the size before it."""
     works = {str(size): work for size in load.sizes if (work := load.ask(one, size)) is not None}
-    times = interleaved(works, rounds)
+    times = time_in_turns(works, rounds)
     per = {size: [value / load.count(int(size)) for value in found] for size, found in times.items()}
     lines, before = [], None
     for size, found in per.items():
         grown = "" if before is None else "{1:.2f} ({0:.2f}–{2:.2f})".format(*ratio(found, per[before]))
-        lines.append([size, lasting(spread(found)), grown])
+        lines.append([size, format_time(spread(found)), grown])
         before = size
-    return markdown([load.name, f"per {load.unit}", "over the line above"], lines)
+    return markdown_table([load.name, f"per {load.unit}", "over the line above"], lines)

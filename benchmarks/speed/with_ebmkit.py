@@ -20,9 +20,9 @@ from torch import Tensor, nn
 from torch.distributions import MultivariateNormal
 
 from benchmarks.speed import contender
-from benchmarks.speed.interleave import Work
 from benchmarks.speed.plain import plain
 from benchmarks.speed.problems import Problem
+from benchmarks.speed.timing import Work
 from ebmbench.config.sections import Annealing
 from ebmbench.core.dataset import Facts
 from ebmbench.metrics.common.annealing import LEAPFROG

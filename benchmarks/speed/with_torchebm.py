@@ -20,9 +20,9 @@ from torchebm.samplers import HamiltonianMonteCarlo, LangevinDynamics
 from torchebm.utils.ema import EMA
 
 from benchmarks.speed import contender
-from benchmarks.speed.interleave import Work
 from benchmarks.speed.plain import plain
 from benchmarks.speed.problems import Problem
+from benchmarks.speed.timing import Work
 from ebmbench.training.job import Job
 from ebmbench.training.trainer import Trainer
 

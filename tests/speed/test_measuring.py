@@ -7,10 +7,9 @@ import pytest
 from torch import nn
 
 from benchmarks.speed import command
-from benchmarks.speed.interleave import LEAST, enough, interleaved, rotated
-from benchmarks.speed.reaching import BLOCK, GOAL, Race, Reached, reaching_table
-from benchmarks.speed.spread import ratio, spread
-from benchmarks.speed.table import lasting, times_table
+from benchmarks.speed.race import BLOCK, GOAL, Race, RaceResult, render_races
+from benchmarks.speed.table import format_time, render_times
+from benchmarks.speed.timing import LEAST, find_units, ratio, rotate, spread, time_in_turns
 from ebmbench.training.trainer import Diverged
 
 
@@ -32,7 +31,7 @@ class Clock:
 
 
 def test_everybody_has_every_turn_equally_often() -> None:
-    orders = [rotated("abc", number) for number in range(6)]
+    orders = [rotate("abc", number) for number in range(6)]
     assert all(sorted(order) == ["a", "b", "c"] for order in orders)
     assert all(sorted(order[turn] for order in orders) == list("aabbcc") for turn in range(3))
 
@@ -40,10 +39,10 @@ def test_everybody_has_every_turn_equally_often() -> None:
 def test_a_measurement_takes_long_enough_and_counts_per_unit() -> None:
     clock = Clock()
     works = {"a": clock.worker("a", 1e-4), "b": clock.worker("b", 1.0)}
-    assert enough(works["a"], clock) * 1e-4 >= LEAST
-    assert enough(works["b"], clock) == 1
+    assert find_units(works["a"], clock) * 1e-4 >= LEAST
+    assert find_units(works["b"], clock) == 1
     clock.order = ""
-    found = interleaved(works, 3, clock)
+    found = time_in_turns(works, 3, clock)
     assert found == {"a": pytest.approx([1e-4] * 3), "b": pytest.approx([1.0] * 3)}
     assert clock.order.endswith("abbaab")
 
@@ -58,13 +57,13 @@ def test_a_drift_that_slows_everybody_leaves_the_ratio_alone() -> None:
 def test_a_table_says_who_has_no_such_thing() -> None:
     times = {"ebmbench": [1e-3, 1e-3], "bare": [2e-3, 2e-3], "b": [3e-3, 5e-3]}
     names = ["ebmbench", "bare", "a", "b"]
-    text = times_table({("row", "step"): times}, names)
+    text = render_times({("row", "step"): times}, names)
     last = text.splitlines()[-1]
     seconds = "1 ms (1–1) | 2 ms (2–2) | – | 4 ms (3.5–4.5)"
     assert last == f"| row | step | {seconds} | **0.50** (0.50–0.50) | – | **4.00** (3.50–4.50) |"
     assert len({line.count("|") for line in text.splitlines()}) == 1
-    assert lasting(spread([2e-6])) == "2 µs (2–2)"
-    assert lasting(spread([2.0])) == "2 s (2–2)"
+    assert format_time(spread([2e-6])) == "2 µs (2–2)"
+    assert format_time(spread([2.0])) == "2 s (2–2)"
 
 
 class Pupil:
@@ -103,15 +102,15 @@ def test_a_race_ends_at_the_goal_the_limit_or_divergence(plan: dict[int, float],
     pupil = Pupil(clock, plan)
     race = Race(pupil, 3.0, pupil.judge, clock)
     while race.ended is None:
-        race.go_on()
+        race.advance()
     assert race.ended.end == end.partition(" (")[0]
     assert not end or str(race.ended) == end
     assert race.seconds == pytest.approx(0.1 * pupil.steps / BLOCK, abs=0.11)
 
 
 def test_a_cell_lists_its_seeds() -> None:
-    found = {("cd", "a"): [Reached(1.25, 100, 0.04), Reached(9.0, 900, 0.2, "not within 9 s")], ("cd", "b"): []}
-    assert reaching_table(found).splitlines()[-1] == "| cd | 1.2 s (100 steps); not within 9 s (KL 0.2) | – |"
+    found = {("cd", "a"): [RaceResult(1.25, 100, 0.04), RaceResult(9.0, 900, 0.2, "not within 9 s")], ("cd", "b"): []}
+    assert render_races(found).splitlines()[-1] == "| cd | 1.2 s (100 steps); not within 9 s (KL 0.2) | – |"
 
 
 def test_the_command_writes_the_rows_that_are_asked_for(tmp_path: Path) -> None:

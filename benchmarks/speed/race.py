@@ -12,14 +12,14 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import nn
 
 from benchmarks.speed import problems
 from benchmarks.speed.contender import Contender, Learner
-from benchmarks.speed.provenance import ROOT
-from benchmarks.speed.table import NONE, markdown
+from benchmarks.speed.table import NONE, markdown_table
 from ebmbench.config.params import load_params
 from ebmbench.config.registry import load
 from ebmbench.config.sections import Metrics
@@ -29,6 +29,7 @@ from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable
 from ebmbench.training.job import Job
 from ebmbench.training.trainer import Diverged
 
+ROOT = Path(__file__).parents[2]
 GOAL = 0.05
 FIRST, FACTOR = 0.5, 1.15  # seconds until the first look, and from look to look
 BLOCK = 10  # steps between looks at the clock
@@ -40,7 +41,7 @@ Clock = Callable[[], float]
 
 
 @dataclass(frozen=True)
-class Reached:
+class RaceResult:
     """How a training went: seconds and steps, the last KL, and what stopped it."""
 
     seconds: float
@@ -64,7 +65,7 @@ def job(method: str, seed: int) -> Job:
 
 
 def kl(network: nn.Module) -> float:
-    """Of a network in the plane; infinite if no grid holds its mass, and not a number if its energies are not."""
+    """KL of a network in the plane; infinite if no grid holds its mass, NaN if its energies are not finite."""
     facts, data = problems.eight_gaussians()
     subject = Subject(copy.deepcopy(network).double(), None)
     if not torch.isfinite(network(data[:1000])).all():
@@ -82,10 +83,10 @@ class Race:
     def __init__(self, learner: Learner, limit: float, judge: Judge = kl, clock: Clock = time.perf_counter) -> None:
         self.learner, self.limit, self.judge, self.clock = learner, limit, judge, clock
         self.seconds, self.steps, self.look = 0.0, 0, FIRST
-        self.ended: Reached | None = None
+        self.ended: RaceResult | None = None
 
-    def go_on(self) -> None:
-        """Train until the next look is due, and look."""
+    def advance(self) -> None:
+        """Train until the next look is due, then compute KL."""
         try:
             self._train()
         except Diverged:
@@ -109,29 +110,29 @@ class Race:
             self.seconds, self.steps = self.seconds + self.clock() - start, self.steps + BLOCK
 
     def _end(self, found: float, how: str = "") -> None:
-        self.ended = Reached(self.seconds, self.steps, found, how and f"{how} {self.seconds:.0f} s")
+        self.ended = RaceResult(self.seconds, self.steps, found, how and f"{how} {self.seconds:.0f} s")
 
 
-def reached(entered: list[Contender], limit: float, seeds: int) -> Iterator[tuple[str, str, list[Reached]]]:
+def run_races(entered: list[Contender], limit: float, seeds: int) -> Iterator[tuple[str, str, list[RaceResult]]]:
     """Method, contender and how its trainings went, one for each seed; contenders take turns from look to look."""
     data = problems.eight_gaussians()[1]
     for method in METHODS:
-        found: dict[str, list[Reached]] = {one.name: [] for one in entered}
+        found: dict[str, list[RaceResult]] = {one.name: [] for one in entered}
         for seed in range(seeds):
             learners = {one.name: one.learner(job(method, seed), data, average=True) for one in entered}
             races = {name: Race(learner, limit) for name, learner in learners.items() if learner is not None}
             while going := [race for race in races.values() if race.ended is None]:
                 for race in going:
-                    race.go_on()
+                    race.advance()
             for name, race in races.items():
                 assert race.ended is not None
                 found[name].append(race.ended)
         yield from ((method, name, runs) for name, runs in found.items())
 
 
-def reaching_table(found: dict[tuple[str, str], list[Reached]]) -> str:
+def render_races(found: dict[tuple[str, str], list[RaceResult]]) -> str:
     """A line for each method; a cell lists its seeds."""
     names = list(dict.fromkeys(name for _, name in found))
     methods = dict.fromkeys(method for method, _ in found)
     lines = [[m, *("; ".join(map(str, found[m, name])) or NONE for name in names)] for m in methods]
-    return markdown([f"KL ≤ {GOAL:g} after", *names], lines, left=1 + len(names))
+    return markdown_table([f"KL ≤ {GOAL:g} after", *names], lines, left=1 + len(names))
