@@ -1,16 +1,17 @@
 """The name is the key: `dsm` is `methods/dsm.py`. The folder *is* the list; there is no other.
 
 A file is an entry of its folder's kind if it says which paper it comes from (`PAPER = …`). What it says of itself
-(the docstring's first line, `PAPER`, `YEAR`, `DIRECTION`) is read from its syntax tree, so that listing and
-reporting import no torch, and a stage imports the one method it runs and no other.
+(the docstring's first line and constants as `PAPER`, `YEAR`, `DIRECTION`) is read from its syntax tree, so that listing
+and reporting import no torch, and a stage imports the one method it runs and no other.
 """
 
 import ast
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from ebmbench.errors import UserError, in_words, nearest
 from ebmbench.workspace.code_hash import PACKAGE, text_of
@@ -23,7 +24,8 @@ class Entry:
     """What a file says of itself.
 
     Of metrics, `direction` is "lower" or "higher", and `samples` says whether it judges samples (`SAMPLES = True`),
-    each kind of them apart.
+    each kind of them apart. Of methods, `remark` is what a reader of results must know (`REMARK`), and `published` are
+    published values by a setting of the method, which a sweep of that setting is shown beside (`PUBLISHED`).
     """
 
     name: str
@@ -32,6 +34,13 @@ class Entry:
     year: int
     direction: str = ""
     samples: bool = False
+    remark: str = ""
+    published: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def citation(self) -> str:
+        """The paper with its year."""
+        return self.paper if not self.year or str(self.year) in self.paper else f"{self.paper}, {self.year}"
 
 
 @cache
@@ -71,6 +80,8 @@ def _read(file: Path) -> Entry | None:
         year=_year(file, constants.get("YEAR", 0)),
         direction=str(constants.get("DIRECTION", "")),
         samples=bool(constants.get("SAMPLES", False)),
+        remark=str(constants.get("REMARK", "")),
+        published=constants.get("PUBLISHED", {}),
     )
 
 
@@ -93,10 +104,11 @@ def _shown(file: Path) -> str:
     return f"{PACKAGE.name}/{file.relative_to(PACKAGE).as_posix()}"
 
 
-def _constant(node: ast.stmt) -> tuple[str, object] | None:
-    if not (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)):
+def _constant(node: ast.stmt) -> tuple[str, Any] | None:
+    """The name and value of `NAME = <literal>`; None for any other statement."""
+    if not (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id.isupper()):
         return None
-    name = node.targets[0].id
-    if name.isupper() and isinstance(node.value, ast.Constant):
-        return name, node.value.value
-    return None
+    try:
+        return node.targets[0].id, ast.literal_eval(node.value)
+    except ValueError:
+        return None

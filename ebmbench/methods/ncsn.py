@@ -27,6 +27,10 @@ from ebmbench.samplers import annealed_langevin
 
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
 YEAR = 2019
+REMARK = (
+    "It learns the density of the data *smoothed* by noise of several deviations σ; that of the narrowest is judged "
+    "and sampled: even a perfect fit has a KL above zero; `kl_target` compares with the smoothed data."
+)
 EXAMPLES = [{"model": "score_mlp"}]
 
 

@@ -26,6 +26,7 @@ from ebmbench.samplers.common.choice import Sampler
 
 PAPER = "Song, Garg, Shi & Ermon, Sliced Score Matching: A Scalable Approach to Density and Score Estimation, UAI 2019"
 YEAR = 2019
+REMARK = "With `sigma` above zero, as on images, it learns the data *smoothed* by noise of that deviation."
 EXAMPLES = [{"directions": "sphere", "variance_reduced": False, "projections": 2}]
 
 Distribution = Literal["rademacher", "gaussian", "sphere"]

@@ -1,44 +1,35 @@
-"""Build the report of a suite: collect, draw, write, and only then put it in place.
+"""Build the report of a suite: collect the results, draw the figures, write the sections, then put all in place.
 
-Everything is written into a new folder beside the old report, which is exchanged at the end, so that no
-reader ever sees half a report and a build that fails leaves the old one as it was.
+Sections and figures are plug-ins: every file of `sections/` and `figures/` is found by listing its folder, so that a
+new one is one new file (what it must hold is said in the `__init__` of each folder). Everything is written into a new
+folder beside the old report, which is exchanged at the end: no reader sees half a report, and a build that fails leaves
+the old one as it was.
 """
 
+import importlib
+import pkgutil
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-import pandas as pd
-
-from ebmbench.report.figures.classes import classes
-from ebmbench.report.figures.cost import costs
-from ebmbench.report.figures.densities import densities
-from ebmbench.report.figures.gallery import gallery
-from ebmbench.report.figures.health import health
-from ebmbench.report.figures.image import Image
-from ebmbench.report.figures.ranks import rank_figures
-from ebmbench.report.figures.samples import samples
-from ebmbench.report.figures.sweep import sweep
+from ebmbench.report import figures, sections
 from ebmbench.report.figures.theme import themed
-from ebmbench.report.figures.unrolled import unrolled
 from ebmbench.report.page.html import write_page
-from ebmbench.report.results.cells import versions_of
-from ebmbench.report.results.curves import collect_curves, write_curves
+from ebmbench.report.results.curves import write_curves
 from ebmbench.report.results.frame import collect
-from ebmbench.report.results.groups import datasets, relevant
-from ebmbench.report.results.kinds import is_image, kinds
-from ebmbench.report.results.provenance import provenance
-from ebmbench.report.results.samplers import all_sampled
-from ebmbench.report.results.staleness import Present
+from ebmbench.report.results.groups import relevant
+from ebmbench.report.results.suite import Results, collect_results
 from ebmbench.report.results.table import write_results
-from ebmbench.report.sections.order import Images, assemble
+from ebmbench.report.text.images import Image
 from ebmbench.workspace.code_hash import text_of
 from ebmbench.workspace.files import replace_folder
 from ebmbench.workspace.layout import PARAMS_YAML, report_folder
 from ebmbench.workspace.manifest import files_in, is_leftover
 
-# What reports consist of, beside the figures that their pages name: all else in their folders is the user's.
+# The files of reports, beside the figures that their pages name: all else in their folders is the user's.
 PAGES = ("report.md", "claims.md")
 FIGURE = re.compile(r"\((figures/[^)]+)\)")
 WRITTEN = {*PAGES, "index.html", "results.csv", "curves.csv", "verdicts.csv", "values.csv", PARAMS_YAML}
@@ -47,58 +38,48 @@ WRITTEN = {*PAGES, "index.html", "results.csv", "curves.csv", "verdicts.csv", "v
 def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
     """Write all files of the report into `out` (default `reports/<suite>/latest/`).
 
-    `report.md` and the same as a page, `index.html`; `figures/`, `results.csv`, `curves.csv` and `params.yaml`.
+    These are `report.md`, the same as a page (`index.html`), `figures/`, `results.csv`, `curves.csv` and the
+    `params.yaml` that the numbers were made with, for `ebmbench compare`.
     """
     out = out or report_folder(root, str(params["benchmark"]["suite"]))
     fresh = empty(out.with_name(f".{out.name}.new"))
     frame = collect(root, params)
     write_results(frame, fresh / "results.csv")
-    frame = relevant(frame)
-    curves = collect_curves(root, frame)
-    if len(curves):
-        write_curves(curves, fresh / "curves.csv")
-    images = draw(root, frame, curves, fresh / "figures")
-    present = Present(root, params)
-    facts = provenance(root, present.suite, versions_of(present, frame))
-    text = assemble(frame, params, images, all_sampled(root, frame), facts)
+    results = collect_results(root, params, relevant(frame))
+    if len(results.curves):
+        write_curves(results.curves, fresh / "curves.csv")
+    results = replace(results, images=draw(results, fresh / "figures"))
     if (root / PARAMS_YAML).is_file():
-        (fresh / PARAMS_YAML).write_bytes(
-            text_of(root / PARAMS_YAML)
-        )  # what the numbers shown were made with, for `ebmbench compare`
-    (fresh / "report.md").write_text(text, encoding="utf-8", newline="\n")
+        (fresh / PARAMS_YAML).write_bytes(text_of(root / PARAMS_YAML))
+    (fresh / "report.md").write_text(assemble(results), encoding="utf-8", newline="\n")
     write_page(fresh)
     exchange(fresh, out)
     return out
 
 
-def draw(root: Path, frame: pd.DataFrame, curves: pd.DataFrame, folder: Path) -> Images:
-    """All figures that the results allow."""
-    images = Images()
+def draw(results: Results, folder: Path) -> dict[str, list[Image]]:
+    """Draw all figures that the results allow; by section, in the order of the figures."""
+    images: dict[str, list[Image]] = {}
     with themed():
-        for dataset in datasets(frame):
-            pictured = is_image(frame, dataset)
-            (_draw_images if pictured else _draw_maps)(images, root, frame, dataset, folder)
-            images.health += health(root, frame, dataset, folder)
-        images.ranks += rank_figures(frame, folder)
-        images.cost += costs(frame, curves, folder)
-        images.sweep += _some(sweep(frame, folder))
+        for figure in find_modules(figures, "SECTION"):
+            images.setdefault(figure.SECTION, []).extend(figure.draw(results, folder))
     return images
 
 
-def _draw_maps(images: Images, root: Path, frame: pd.DataFrame, dataset: str, folder: Path) -> None:
-    images.densities += _some(densities(root, frame, dataset, folder))
-    images.samples += _some(samples(root, frame, dataset, folder))
+def assemble(results: Results) -> str:
+    """The text of `report.md`: all sections in order; those without text are left out."""
+    parts = [f"# ebmbench: suite `{results.params['benchmark']['suite']}`"]
+    for section in find_modules(sections, "TITLE"):
+        if text := section.text(results):
+            parts += [f"## {section.TITLE}", text] if section.TITLE else [text]
+    return "\n\n".join(parts) + "\n"
 
 
-def _draw_images(images: Images, root: Path, frame: pd.DataFrame, dataset: str, folder: Path) -> None:
-    for kind in kinds(frame, dataset):
-        images.galleries += _some(gallery(root, frame, dataset, kind, folder))
-        images.classes += _some(classes(root, frame, dataset, kind, folder))
-    images.chains += _some(unrolled(root, frame, dataset, folder))
-
-
-def _some(image: Image | None) -> list[Image]:
-    return [] if image is None else [image]
+def find_modules(package: ModuleType, constant: str) -> list[ModuleType]:
+    """The modules of a package that define this constant, by their `ORDER` and then by name."""
+    names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
+    found = [importlib.import_module(f"{package.__name__}.{name}") for name in names]
+    return sorted((one for one in found if hasattr(one, constant)), key=lambda one: one.ORDER)
 
 
 def exchange(fresh: Path, out: Path) -> None:

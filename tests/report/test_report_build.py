@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ebmbench.report.build import build
+from ebmbench.report import figures, sections
+from ebmbench.report.build import build, find_modules
 from ebmbench.report.results.table import load_results
 from tests.report.suite import write_records
 
@@ -45,7 +46,7 @@ def test_the_report_reads_as_the_golden_file(of: str, name: str, request: pytest
     assert text == golden.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("of", "count"), [("report", 8), ("image_report", 15)])
+@pytest.mark.parametrize(("of", "count"), [("report", 9), ("image_report", 15)])
 def test_every_image_exists_is_small_and_has_a_text(of: str, count: int, request: pytest.FixtureRequest) -> None:
     report = request.getfixturevalue(of)
     images = re.findall(r"!\[(.*?)\]\((.*?)\)", text_of(report))
@@ -177,6 +178,12 @@ def test_a_stale_cell_shows_its_reason_and_no_number(root: Path, params: Params)
     text = text_of(build(root, params))
     assert "|  | mle | – | – | – | – | – | – | stale |" in text
     assert "older runs than the models" in text
+
+
+def test_every_file_of_the_sections_is_a_section_and_figures_belong_to_one() -> None:
+    names = {Path(str(module.__file__)).stem for module in find_modules(sections, "TITLE")}
+    assert names == {file.stem for file in Path(sections.__path__[0]).glob("[a-z]*.py")}
+    assert {module.SECTION for module in find_modules(figures, "SECTION")} <= names
 
 
 def test_the_report_never_imports_torch() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ebmbench.report.sections.prose import RANKED
+from ebmbench.report.sections.reading import RANKED
 from ebmbench.report.statistics.ranks import Array, improvement, mean_ranks, ties
 
 TRIALS, MANY = 300, 20_000

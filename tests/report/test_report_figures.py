@@ -12,11 +12,12 @@ from matplotlib.colors import to_rgb
 
 from ebmbench.report.build import draw
 from ebmbench.report.figures.cost import medians, numbered
-from ebmbench.report.figures.health import health, spans_decades, telling
-from ebmbench.report.figures.maps import Panel, limits, median_run, panels
+from ebmbench.report.figures.health import draw_dataset, spans_decades, telling
+from ebmbench.report.figures.maps import Panel, limits, panels
+from ebmbench.report.figures.runs import median_run
 from ebmbench.report.figures.theme import PALETTE, colour, density_colours, marker, themed
-from ebmbench.report.results.curves import collect_curves
 from ebmbench.report.results.frame import collect
+from ebmbench.report.results.suite import Results, collect_results
 from tests.report.suite import write_cell, write_data, write_records
 
 SEVEN = ("mle", "cd", "nce", "adance", "dsm", "ssm", "ncsn")
@@ -85,19 +86,19 @@ def test_the_theme_stays_inside_its_block() -> None:
     assert rcParams["svg.hashsalt"] == before
 
 
-def test_the_run_that_is_shown_is_the_median_by_kl() -> None:
-    assert median_run(runs(0.3, 0.1, 0.2)) == ("seed=2", 0.2)
-    assert median_run(runs(0.3, 0.1, 0.2, 0.9)) == ("seed=2", 0.2)
+def test_the_run_that_is_shown_is_the_median() -> None:
+    assert median_run(runs(0.3, 0.1, 0.2), "kl") == ("seed=2", 0.2)
+    assert median_run(runs(0.3, 0.1, 0.2, 0.9), "kl") == ("seed=2", 0.2)
 
 
-def test_without_kl_the_first_good_run_is_shown_and_none_without_good_runs() -> None:
+def test_without_a_value_the_first_good_run_is_shown_and_none_without_good_runs() -> None:
     unknown = runs(float("nan"), float("nan"))
-    assert median_run(unknown) == ("seed=0", None)
-    assert median_run(unknown.assign(status="diverged")) == ("", None)
+    assert median_run(unknown, "kl") == ("seed=0", None)
+    assert median_run(unknown.assign(status="diverged"), "kl") == ("", None)
 
 
 def test_a_failed_cell_has_a_panel_that_says_so(root: Path, params: dict[str, Any]) -> None:
-    found = panels(root, collect(root, params), "two_moons")
+    found = panels(Results(collect(root, params), root=root), "two_moons")
     assert [(one.name, one.note) for one in found if one.samples is None] == [("adance", "failed")]
 
 
@@ -144,10 +145,9 @@ def test_seven_methods_and_five_seeds_give_images_of_a_bearable_size(tmp_path: P
         write_cell(cells / name, "eight_gaussians", name, [name], (0, 1, 2, 3, 4))
     plan = {"benchmark": params["benchmark"] | {"datasets": ["eight_gaussians"], "methods": list(SEVEN)}}
     write_records(tmp_path, plan)
-    frame = collect(tmp_path, plan)
-    images = draw(tmp_path, frame, collect_curves(tmp_path, frame), tmp_path / "figures")
-    assert all(name in images.samples[0].alt for name in SEVEN)
-    assert "ncsn: seed 0, no density" in images.densities[0].alt
+    images = draw(collect_results(tmp_path, plan, collect(tmp_path, plan)), tmp_path / "figures")
+    assert all(name in images["samples"][0].alt for name in SEVEN)
+    assert "ncsn: seed 0, no density" in images["densities"][0].alt
     sizes = {file.name: file.stat().st_size for file in (tmp_path / "figures").iterdir()}
     assert len(sizes) == 5
     assert max(sizes.values()) < 300_000
@@ -163,10 +163,10 @@ def test_a_curve_is_the_median_over_the_seeds_at_each_moment_whatever_their_numb
 
 
 def test_more_rows_than_a_figure_holds_make_a_second_one(root: Path, params: dict[str, Any], tmp_path: Path) -> None:
-    frame = collect(root, params)
+    results = Results(collect(root, params), root=root)
     with pytest.MonkeyPatch.context() as patch, themed():
         patch.setattr("ebmbench.report.figures.health.ROWS", 3)
-        images = health(root, frame, "eight_gaussians", tmp_path)
+        images = draw_dataset(results, "eight_gaussians", tmp_path)
     assert [image.path for image in images] == [
         "figures/health-eight_gaussians.svg",
         "figures/health-eight_gaussians-2.svg",

@@ -9,16 +9,15 @@ from PIL import Image
 
 from ebmbench.report.build import build, draw
 from ebmbench.report.figures.canvas import GAP, Canvas, fitted, largest
-from ebmbench.report.figures.gallery import BETWEEN, TITLE
-from ebmbench.report.figures.gallery import draw as draw_gallery
-from ebmbench.report.figures.image import Image as Shown
-from ebmbench.report.figures.shown import shown
+from ebmbench.report.figures.chains import brief
+from ebmbench.report.figures.gallery import BETWEEN, TITLE, draw_panels
+from ebmbench.report.figures.runs import read_image_runs
 from ebmbench.report.figures.theme import LARGEST
-from ebmbench.report.figures.unrolled import brief
-from ebmbench.report.results.curves import collect_curves
 from ebmbench.report.results.frame import collect
+from ebmbench.report.results.suite import Results, collect_results
 from ebmbench.report.results.table import load_results
-from ebmbench.report.sections.order import folded
+from ebmbench.report.text.images import Image as Figure
+from ebmbench.report.text.images import fold_images
 from tests.report.fixtures import Params
 from tests.report.image_suite import glyphs, write_images
 
@@ -63,14 +62,15 @@ def test_grey_pages_have_one_channel_and_colours_stay_colours() -> None:
 @pytest.mark.parametrize(("channels", "side"), [(1, 8), (3, 5)])
 def test_many_noisy_panels_have_fewer_images_or_colours_rather_than_a_large_file(channels: int, side: int) -> None:
     panels = [("name", "note", glyphs(64, (channels, 28, 28), 0.3, seed)) for seed in range(9)]
-    page, found = largest(lambda side: draw_gallery(panels, side), (8, 6, 5, 4))
+    page, found = largest(lambda side: draw_panels(panels, side), (8, 6, 5, 4))
     assert found >= side - 2
     assert fitted(page) is not None
 
 
 def test_the_run_that_is_shown_is_the_median_of_its_kind(image_report: Path) -> None:
     results = load_results(image_report)
-    (mle,) = [one for one in shown(project(image_report), results, "digits", "short") if one.name == "mle"]
+    runs = read_image_runs(Results(results, root=project(image_report)), "digits", "short")
+    (mle,) = [one for one in runs if one.name == "mle"]
     rows = results[(results["method"] == "mle") & (results["metric"] == "fid_ratio") & (results["samples"] == "short")]
     assert mle.ratio == rows["value"].median()
     assert mle.arrays["images"].shape == (64, 1, 8, 8)
@@ -114,21 +114,19 @@ def test_without_any_pictures_there_are_still_tables(image_params: Params, tmp_p
     root = write_images(tmp_path)
     for file in (root / "runs/pictures/digits").glob("*/pictures.npz"):
         file.unlink()
-    frame = collect(root, image_params)
-    images = draw(root, frame, collect_curves(root, frame), tmp_path / "figures")
-    assert (images.galleries, images.chains, images.classes, images.samples) == ([], [], [], [])
-    assert [image.path for image in images.cost] == ["figures/cost-fid_ratio.svg"]
+    images = draw(collect_results(root, image_params, collect(root, image_params)), tmp_path / "figures")
+    assert images["samples"] == []
+    assert [image.path for image in images["costs"]] == ["figures/cost-fid_ratio.svg"]
 
 
 def test_of_many_galleries_only_the_first_is_open() -> None:
-    found = [Shown(f"figures/{place}.png", "words", "caption", f"digits, {place}") for place in range(5)]
-    assert "<details>" not in folded(found[:4])
-    assert folded(found).startswith("![words](figures/0.png)")
-    assert folded(found).count("<summary>digits, ") == 4
+    found = [Figure(f"figures/{place}.png", "words", "caption", f"digits, {place}") for place in range(5)]
+    assert "<details>" not in fold_images(found[:4])
+    assert fold_images(found).startswith("![words](figures/0.png)")
+    assert fold_images(found).count("<summary>digits, ") == 4
 
 
 def test_every_file_is_smaller_than_the_limit_for_larger_images(image_params: Params, tmp_path: Path) -> None:
     root = write_images(tmp_path, (1, 28, 28))
-    frame = collect(root, image_params)
-    draw(root, frame, collect_curves(root, frame), tmp_path / "figures")
+    draw(collect_results(root, image_params, collect(root, image_params)), tmp_path / "figures")
     assert max(file.stat().st_size for file in (tmp_path / "figures").iterdir()) <= LARGEST

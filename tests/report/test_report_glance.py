@@ -8,8 +8,10 @@ import pandas as pd
 import pytest
 
 from ebmbench.report.results.frame import collect
+from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import load_results
-from ebmbench.report.sections.glance import FRACTION, PARTIAL, glance
+from ebmbench.report.sections import glance
+from ebmbench.report.sections.glance import FRACTION, PARTIAL
 from tests.report.fixtures import Params
 from tests.report.printed import Table, parse, rows_of, table_of, values_of
 
@@ -32,7 +34,7 @@ def check(table: Table, results: pd.DataFrame) -> int:
 
 def cells(frame: pd.DataFrame) -> dict[str, list[str]]:
     """The cells of each row of a table made from a frame."""
-    lines = [line.split("|")[1:-1] for line in glance(frame).splitlines() if line.startswith("|")]
+    lines = [line.split("|")[1:-1] for line in glance.text(Results(frame)).splitlines() if line.startswith("|")]
     return {row[0].strip(): [text.strip() for text in row[1:]] for row in lines[2:]}
 
 
@@ -90,8 +92,8 @@ def test_bold_is_who_ties_with_the_best_and_never_who_lost_a_run(root: Path, par
 
 def test_fractions_are_explained_where_there_are_any(root: Path, params: Params) -> None:
     frame = collect(root, params)
-    assert glance(frame).endswith(PARTIAL)
-    assert not glance(frame[frame["dataset"] == "eight_gaussians"]).endswith(PARTIAL)
+    assert glance.text(Results(frame)).endswith(PARTIAL)
+    assert not glance.text(Results(frame[frame["dataset"] == "eight_gaussians"])).endswith(PARTIAL)
 
 
 def test_baselines_that_failed_are_said_to_have_failed(root: Path, params: Params) -> None:

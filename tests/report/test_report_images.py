@@ -3,20 +3,22 @@
 import re
 import statistics
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
+from ebmbench.report.build import assemble
 from ebmbench.report.results.frame import collect
 from ebmbench.report.results.groups import AIS, IMAGE, relevant
-from ebmbench.report.results.kinds import KINDS, is_image, kinds, of_kind, slice_of, toys
+from ebmbench.report.results.kinds import KINDS, kinds, of_kind, slice_of
+from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import load_results
-from ebmbench.report.sections.glance import FRACTION, glance
-from ebmbench.report.sections.order import Images, assemble
-from ebmbench.report.sections.sweep import tendencies, tendency
-from ebmbench.report.text.tables import best_of, main_table
+from ebmbench.report.sections import glance
+from ebmbench.report.sections.glance import FRACTION
+from ebmbench.report.sections.main_table import render_toys
+from ebmbench.report.text.tables import best_of
 from tests.report.fixtures import Params
 from tests.report.image_suite import LEVELS, NOT_FINITE
 from tests.report.printed import Table, parse, rows_of, table_of, tables, values_of
@@ -24,7 +26,6 @@ from tests.report.test_report_tables import expect
 
 HEADINGS = {"buffer: the training chains": "buffer", "short-run from noise": "short", "long-run": "long"}
 HEADINGS |= {"from data": "data"}
-SHORT = {"FID": "fid", "FID ratio": "fid_ratio", "IS": "inception_score"}
 
 
 def text_of(report: Path) -> str:
@@ -86,28 +87,6 @@ def test_every_number_of_the_likelihoods_and_of_the_full_table_is_in_the_results
             expect(text, values_of(rows_of(results, "digits", name), metric, kind))
 
 
-def test_every_number_of_the_sweep_is_in_the_results_or_published(image_report: Path) -> None:
-    results, (header, *rows) = load_results(image_report), table_of(image_report, "data", "metric", "K = 1")
-    assert rows[0][2:] == ["147.82", "157.17", "165.42", "214.12", "310.54"]
-    assert rows[1][2:] == ["4.03", "3.74", "3.57", "3.45", "2.61"]
-    for data, said, *texts in rows[2:]:
-        for column, text in zip(header[2:], texts, strict=True):
-            runs = rows_of(results, "digits", f"adance interval={column.removeprefix('K = ')}")
-            expect(text, values_of(runs, SHORT[said[:-2]], data.rpartition(" ")[2]))
-
-
-def test_whether_fid_rises_is_computed_over_runs(image_report: Path) -> None:
-    results = load_results(image_report)
-    runs = results[(results["method"] == "adance") & (results["metric"] == "fid") & (results["samples"] == "buffer")]
-    intervals = [int(settings.removeprefix("interval=")) for settings in runs["settings"]]
-    rho = stats.spearmanr(intervals, runs["value"]).statistic
-    assert f"buffer samples: FID rises with K (Spearman's ρ = {rho:.2f} over 9 runs" in text_of(image_report)
-    falling = results.assign(value=results["value"].where(results["metric"] != "fid", -results["value"]))
-    assert "buffer samples: FID falls with K (Spearman's ρ = −" in tendencies(falling)
-    assert tendency([1, 1, 5, 5], [3.0, 9.0, 4.0, 8.0], "runs").startswith("no clear tendency")
-    assert tendency([1, 5], [3.0, 9.0], "runs").startswith("too few runs (2)")
-
-
 def test_bold_is_given_inside_one_kind_and_the_abstract_names_it(image_report: Path) -> None:
     results = load_results(image_report)
     assert best_of(slice_of(results, "digits", "buffer"), "digits", "fid_ratio") == {"mle", "adance interval=1"}
@@ -130,7 +109,7 @@ def test_a_method_without_any_samples_is_not_hidden(image_report: Path) -> None:
     results = load_results(image_report)
     mle = (results["method"] == "mle") & results["samples"].isin(KINDS)
     results.loc[mle, ["samples", "value"]] = ["", np.nan]
-    assert "mle" in [line.split(" | ")[0].strip("| ") for line in glance(results).splitlines()]
+    assert "mle" in [line.split(" | ")[0].strip("| ") for line in glance.text(Results(results)).splitlines()]
 
 
 def test_the_text_explains_kinds_protocol_and_what_not_to_do(image_report: Path) -> None:
@@ -145,30 +124,39 @@ def test_the_text_explains_kinds_protocol_and_what_not_to_do(image_report: Path)
     assert "## Densities" not in text
 
 
-def test_images_are_known_by_their_metrics_or_their_kinds(root: Path, params: Params, image_report: Path) -> None:
+def is_image(frame: pd.DataFrame, dataset: str, **facts: Any) -> bool:
+    return dataset in Results(frame, facts={dataset: facts} if facts else {}).image_datasets
+
+
+def test_images_are_known_by_the_facts_of_their_dataset(image_report: Path) -> None:
+    results = load_results(image_report)
+    assert is_image(results, "digits", levels=17)
+    assert not is_image(results, "digits", levels=None)
+
+
+def test_images_of_an_old_table_are_known_by_their_metrics(root: Path, params: Params, image_report: Path) -> None:
     results, plane = load_results(image_report), collect(root, params)
     assert is_image(results, "digits")
     assert is_image(results[results["metric"].isin(["passes", "recall"])].assign(value=np.nan), "digits")
     assert not is_image(plane, "eight_gaussians")
     assert kinds(results, "digits") == list(KINDS)
-    short = plane.assign(samples=plane["samples"].replace("long", "short"))
-    assert not is_image(short, "eight_gaussians")
+    assert not is_image(plane.assign(samples=plane["samples"].replace("long", "short")), "eight_gaussians")
 
 
 def test_kinds_of_points_in_the_plane_are_not_mixed_either(root: Path, params: Params) -> None:
     frame = collect(root, params)
     rows = frame[(frame["metric"] == "mode_sampler") & (frame["samples"] == "long")]
     both = pd.concat([frame, rows.assign(samples="short", value=rows["value"] * 100)], ignore_index=True)
-    assert main_table(both) == main_table(frame)
-    assert set(toys(both)["label"]) == set(of_kind(frame, "long")["label"])
+    assert render_toys(Results(both)) == render_toys(Results(frame))
+    assert set(Results(both).toys["label"]) == set(of_kind(frame, "long")["label"])
 
 
 def test_a_baseline_that_says_nothing_of_a_dataset_has_no_row(root: Path, params: Params) -> None:
     frame = collect(root, params)
     rows = frame[frame["method"] == "gaussian"]
     silent = pd.concat([frame, rows.assign(method="noisy", value=np.nan, reason="no images")], ignore_index=True)
-    assert "noisy" in main_table(silent)
-    assert "noisy" not in main_table(relevant(silent))
+    assert "noisy" in render_toys(Results(silent))
+    assert "noisy" not in render_toys(Results(relevant(silent)))
     assert len(relevant(frame)) == len(frame)
 
 
@@ -177,12 +165,12 @@ def test_results_from_before_there_were_kinds_still_load(report: Path, tmp_path:
     old.to_csv(tmp_path / "results.csv", index=False)
     results = load_results(tmp_path)
     assert set(results["samples"]) == {""}
-    assert main_table(results) == main_table(load_results(report))
+    assert render_toys(Results(results)) == render_toys(Results(load_results(report)))
 
 
 def test_a_suite_of_both_has_the_tables_of_both(root: Path, params: Params, image_report: Path) -> None:
     both = pd.concat([collect(root, params), load_results(image_report)], ignore_index=True)
-    text = assemble(both, params, Images(), {}, {"rebuild": ""})
+    text = assemble(Results(both, params))
     glances = re.findall(r"^\| median .*$", text, flags=re.MULTILINE)
     assert next(line.split(" | ")[1:] for line in glances) == ["`eight_gaussians`", "`two_moons` |"]
     assert "`digits`, buffer" in glances[1]

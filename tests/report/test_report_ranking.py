@@ -17,9 +17,10 @@ from ebmbench.report.build import build
 from ebmbench.report.figures import ranks as figures
 from ebmbench.report.figures.theme import themed
 from ebmbench.report.results.frame import collect
+from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import load_results
-from ebmbench.report.sections.prose import RANKED
-from ebmbench.report.sections.ranking import ranking
+from ebmbench.report.sections import ranking
+from ebmbench.report.sections.reading import RANKED
 from tests.report.fixtures import Params
 from tests.report.printed import parse, rows_of, values_of
 from tests.report.test_report_figures import EYES, cielab
@@ -164,7 +165,7 @@ def test_the_section_follows_the_main_table_and_its_statistic_is_said_once(repor
 
 def test_one_seed_or_one_method_has_no_ranks(root: Path, params: Params) -> None:
     frame = collect(root, params)
-    assert ranking(frame[frame["seed"].isna() | (frame["seed"] == 0)], []) == ""
+    assert ranking.text(Results(frame[frame["seed"].isna() | (frame["seed"] == 0)])) == ""
     alone = deepcopy(params)
     alone["benchmark"]["methods"] = ["mle"]
     text = (build(root, alone) / "report.md").read_text(encoding="utf-8")
@@ -174,9 +175,9 @@ def test_one_seed_or_one_method_has_no_ranks(root: Path, params: Params) -> None
 
 def test_two_methods_have_a_table_and_no_figure(root: Path, params: Params) -> None:
     frame = collect(root, params)
-    frame = frame[frame["settings"] != "interval=10"]
-    assert "| mle |" in ranking(frame, [])
-    assert figures.rank_figures(frame, root) == []
+    results = Results(frame[frame["settings"] != "interval=10"])
+    assert "| mle |" in ranking.text(results)
+    assert figures.draw(results, root) == []
 
 
 @pytest.fixture
@@ -185,7 +186,7 @@ def drawn(report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Figu
     kept: list[Any] = []
     monkeypatch.setattr(figures, "save", lambda figure, file: kept.append(figure))
     with themed():
-        figures.rank_figures(load_results(report), tmp_path)
+        figures.draw(Results(load_results(report)), tmp_path)
     return kept[0]
 
 

@@ -3,13 +3,12 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from ebmbench.report.build import build
 from ebmbench.report.figures.maps import panels
 from ebmbench.report.results.frame import collect
-from ebmbench.report.results.samplers import sampled
-from ebmbench.report.sections.prose import method_names, notes
+from ebmbench.report.results.samplers import read_samplers
+from ebmbench.report.results.suite import Results
+from ebmbench.report.sections import reading
 from tests.report.fixtures import Params
 from tests.report.printed import table_of
 from tests.report.suite import EXACT, NO_ENERGY, write_records
@@ -37,7 +36,7 @@ def test_a_run_whose_diagnostics_are_missing_is_not_spoken_of(root: Path, params
     for file in (root / "runs/tiny").glob("*/ncsn/sample/*/diagnostics.json"):
         file.unlink()
     write_records(root, params)
-    assert sampled(root, collect(root, params)) == {"mala": ["mle", "adance"]}
+    assert read_samplers(root, collect(root, params)) == {"mala": ["mle", "adance"]}
     report = build(root, params)
     assert [caption.rpartition(", ")[2].rpartition(": ")[2] for caption in captions(report)] == [
         "adance interval=10.",
@@ -51,15 +50,15 @@ def test_without_any_diagnostics_nothing_is_said_of_samplers(root: Path, params:
         file.unlink()
     write_records(root, params)
     frame = collect(root, params)
-    assert sampled(root, frame) == {}
-    assert "Samples were drawn" not in notes(method_names(frame), {})
+    assert read_samplers(root, frame) == {}
+    assert "Samples were drawn" not in reading.text(Results(frame, root=root))
 
 
 def test_another_sampler_in_the_file_is_another_sampler_in_the_text(root: Path, params: Params) -> None:
     for file in (root / "runs/tiny").glob("*/mle/sample/*/diagnostics.json"):
         file.write_text('{"sampler": "hmc"}')
     write_records(root, params)
-    assert sampled(root, collect(root, params))["hmc"] == ["mle"]
+    assert read_samplers(root, collect(root, params))["hmc"] == ["mle"]
 
 
 def test_a_score_without_an_energy_has_no_exact_metrics_and_all_the_others(report: Path) -> None:
@@ -72,32 +71,13 @@ def test_a_score_without_an_energy_has_no_exact_metrics_and_all_the_others(repor
 
 
 def test_a_score_without_an_energy_has_samples_and_a_panel_without_a_map(root: Path, params: Params) -> None:
-    (panel,) = [one for one in panels(root, collect(root, params), "two_moons") if one.name == "ncsn"]
+    (panel,) = [one for one in panels(Results(collect(root, params), root=root), "two_moons") if one.name == "ncsn"]
     assert panel.density is None
     assert panel.samples is not None
     assert (panel.note, panel.unscored) == ("seed 0", True)
 
 
-@pytest.mark.parametrize(
-    ("methods", "said", "unsaid"),
-    [
-        (["nce"], ["trials"], ["smoothed", "chains"]),
-        (["dsm", "nce"], ["For `dsm` the density", "kl_target"], ["`ncsn`", "chains"]),
-        (["mle", "adance"], [], ["chains start"]),
-        (
-            ["mle", "cd", "adance", "ncsn"],
-            ["those of `cd` at the data, those of `mle` and `adance` at noise"],
-            ["`dsm`"],
-        ),
-    ],
-)
-def test_notes_speak_of_the_methods_that_are_there(methods: list[str], said: list[str], unsaid: list[str]) -> None:
-    text = notes(methods, {})
-    assert [part for part in said if part not in text] == []
-    assert [part for part in unsaid if part in text] == []
-
-
-def test_ssm_is_said_to_smooth_images_wherever_there_are_some() -> None:
-    assert "On images `ssm` learns smoothed data too." in notes(["ssm", "dsm"], {}, plane=True, images=True)
-    assert "For `ssm` and `dsm`" in notes(["ssm", "dsm"], {}, plane=False, images=True)
-    assert "`ssm`" not in notes(["ssm", "dsm"], {}, plane=True)
+def test_the_remark_of_a_method_is_printed_where_the_method_is(report: Path, root: Path, params: Params) -> None:
+    assert "- **ncsn**: Score matching at many levels (Author of ncsn, Journal, 2001). It learns" in text_of(report)
+    frame = collect(root, params)
+    assert "It learns" not in reading.text(Results(frame[frame["method"] != "ncsn"], root=root))

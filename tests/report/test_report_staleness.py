@@ -17,8 +17,8 @@ from ebmbench.report.results.cells import versions_of
 from ebmbench.report.results.frame import collect
 from ebmbench.report.results.provenance import provenance
 from ebmbench.report.results.staleness import Present, differences
-from ebmbench.report.sections.glance import glance
-from ebmbench.report.sections.prose import abstract
+from ebmbench.report.results.suite import Results
+from ebmbench.report.sections import abstract, glance
 from ebmbench.workspace.failures import note
 
 Params = dict[str, Any]
@@ -99,12 +99,12 @@ def test_seeds_that_never_ran_are_not_claimed(root: Path, whole: Params) -> None
 
 def test_the_seeds_of_the_abstract_are_those_of_the_results(root: Path, whole: Params) -> None:
     frame = collect(root, whole)
-    assert "with 3 seeds (0, 1, 2) for each" in abstract(frame)
+    assert "with 3 seeds (0, 1, 2) for each" in abstract.text(Results(frame))
     one = frame[frame["seed"] == 1]
-    assert "with 1 seed (1) for each" in abstract(one)
-    assert "of the only seed" in glance(one)
+    assert "with 1 seed (1) for each" in abstract.text(Results(one))
+    assert "of the only seed" in glance.text(Results(one))
     baselines_only = frame[frame["method"].isin(["oracle", "gaussian"])]
-    assert "seed" not in abstract(baselines_only)
+    assert "seed" not in abstract.text(Results(baselines_only))
 
 
 @pytest.mark.parametrize(

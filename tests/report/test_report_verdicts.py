@@ -9,7 +9,8 @@ import pytest
 from ebmbench.report.build import build
 from ebmbench.report.results.curves import COLUMNS
 from ebmbench.report.results.table import load_results
-from ebmbench.report.sections.verdicts import merged, verdict
+from ebmbench.report.results.verdicts import verdict
+from ebmbench.report.text.words import merge_sentences
 from tests.report.printed import parse, rows_of, table_of, values_of
 from tests.report.suite import write_suite
 
@@ -48,12 +49,12 @@ def runs(rows: list[tuple[str, str, str]], restarts: list[int | None] | None = N
 
 def test_reasons_that_differ_in_numbers_are_said_once_with_their_range() -> None:
     said = ["R̂ is 1.5", "no grid", "R̂ is 12", "R̂ is 1.5", "1.2e-3 of 10", "5e-4 of 10"]
-    assert merged(said) == ["R̂ is 1.5 to 12", "no grid", "5e-4 to 1.2e-3 of 10"]
-    assert merged(["x is -3", "x is -7"]) == ["x is -7 to -3"]
+    assert merge_sentences(said) == ["R̂ is 1.5 to 12", "no grid", "5e-4 to 1.2e-3 of 10"]
+    assert merge_sentences(["x is -3", "x is -7"]) == ["x is -7 to -3"]
 
 
 def test_names_with_digits_are_no_numbers() -> None:
-    assert merged(["x1 is 3", "x2 is 3"]) == ["x1 is 3", "x2 is 3"]
+    assert merge_sentences(["x1 is 3", "x2 is 3"]) == ["x1 is 3", "x2 is 3"]
 
 
 def test_the_table_of_health_has_every_method_with_its_verdicts_medians_and_reasons(report: Path) -> None:

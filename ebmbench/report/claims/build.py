@@ -9,10 +9,10 @@ import pandas as pd
 from ebmbench.report.build import empty, exchange
 from ebmbench.report.claims.collect import ClaimResult, collect_claims, criterion_verdict
 from ebmbench.report.claims.text import render_claims
-from ebmbench.report.figures.image import Image
 from ebmbench.report.page.html import write_page
 from ebmbench.report.results.provenance import provenance
 from ebmbench.report.results.table import write_csv
+from ebmbench.report.text.images import Image
 from ebmbench.workspace.code_hash import text_of
 from ebmbench.workspace.layout import PARAMS_YAML, report_folder
 

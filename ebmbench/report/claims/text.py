@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from ebmbench.report.claims.collect import ClaimResult, criterion_verdict
-from ebmbench.report.figures.image import Image
 from ebmbench.report.results.cells import OTHERWISE
-from ebmbench.report.sections.order import provenance_text
+from ebmbench.report.sections.provenance import render_provenance
 from ebmbench.report.text.escaping import literal
+from ebmbench.report.text.images import Image
 from ebmbench.report.text.numbers import MISSING, plural
 from ebmbench.report.text.tables import markdown_table
 
@@ -33,7 +33,7 @@ def render_claims(claims: list[ClaimResult], images: dict[str, Image], facts: di
     parts = [f"# ebmbench: claims of the literature\n\n{_summary(claims)}"]
     parts += [f"## Verdicts\n\n{_verdict_table(claims)}", f"## How they are reached\n\n{ABOUT}", "## The claims"]
     parts += ["\n\n".join(_claim_section(claim, images.get(claim.name))) for claim in claims]
-    parts += [f"## Provenance\n\n{provenance_text(facts)}"]
+    parts += [f"## Provenance\n\n{render_provenance(facts)}"]
     return "\n\n".join(parts) + "\n"
 
 

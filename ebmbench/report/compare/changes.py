@@ -18,7 +18,7 @@ import pandas as pd
 
 from ebmbench.report.results.frame import variant
 from ebmbench.report.results.groups import COSTS
-from ebmbench.report.sections.verdicts import verdict, words_of
+from ebmbench.report.results.verdicts import verdict, words_of
 from ebmbench.report.statistics.seeds import LEVEL, Summary, half_width, paired, summarise
 from ebmbench.report.text.numbers import ROUNDING
 

@@ -1,7 +1,7 @@
 """Into which classes the samples fall, by the reference classifier: a panel for each method's median run.
 
-A dashed line is an even share, dots are the shares of real test images. It shows lost modes; whether samples look like
-anything it cannot show, for a classifier finds a class for every image.
+A dashed line is an even share, dots are the shares of real test images. The figure shows lost modes; it cannot show
+whether samples look like anything, for a classifier finds a class for every image.
 """
 
 import math
@@ -9,30 +9,38 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ebmbench.report.figures.image import Image
-from ebmbench.report.figures.shown import Shown, first_of, shown
+from ebmbench.report.figures.runs import ImageRun, first_array, read_image_runs
 from ebmbench.report.figures.theme import INK, WIDTH, colour, save
 from ebmbench.report.results.baselines import is_baseline
-from ebmbench.report.results.kinds import NAMES, SAID
+from ebmbench.report.results.kinds import NAMES, SAMPLES, kinds
+from ebmbench.report.results.suite import Results
+from ebmbench.report.text.images import Image
 
+SECTION = "samples"
+ORDER = 40
+HEADING = "Classes of the samples"
 ACROSS = 4
 HEIGHT = 1.5  # inches of a panel, without the names of classes
 REAL = "real test images"
 
 
-def classes(root: Path, frame: pd.DataFrame, dataset: str, kind: str, folder: Path) -> Image | None:
-    """Draw the shares of a kind of samples; None if no method has them."""
-    runs = [one for one in shown(root, frame, dataset, kind) if "histogram" in one.arrays]
+def draw(results: Results, folder: Path) -> list[Image]:
+    """A figure for each image dataset and kind of samples that a method has."""
+    pairs = [(dataset, kind) for dataset in results.image_datasets for kind in kinds(results.frame, dataset)]
+    return [image for pair in pairs if (image := _figure(results, *pair, folder)) is not None]
+
+
+def _figure(results: Results, dataset: str, kind: str, folder: Path) -> Image | None:
+    runs = [one for one in read_image_runs(results, dataset, kind) if "histogram" in one.arrays]
     real = next((_shares(one) for one in runs if one.name == "oracle"), None)
     found = [one for one in runs if one.name != "oracle"]
     if all(is_baseline(one.name) for one in found):
         return None
-    names = _names(first_of(runs, "classes"), found[0])
+    names = _names(first_array(runs, "classes"), found[0])
     across, down = min(ACROSS, len(found)), math.ceil(len(found) / ACROSS)
     tall = 0.06 * max(map(len, names)) if max(map(len, names)) > 2 else 0.0
     figure = Figure(figsize=(WIDTH * across / ACROSS, (HEIGHT + 0.45) * down + tall + 0.35), layout="constrained")
@@ -49,7 +57,7 @@ def classes(root: Path, frame: pd.DataFrame, dataset: str, kind: str, folder: Pa
     return _image(dataset, kind, found, file)
 
 
-def _panel(axis: Axes, one: Shown, real: Any, names: list[str]) -> None:
+def _panel(axis: Axes, one: ImageRun, real: Any, names: list[str]) -> None:
     places, shares = np.arange(len(names)), _shares(one)
     axis.bar(places[: len(shares)], shares, color=colour(one.name), width=0.8, linewidth=0, zorder=2)
     axis.axhline(1 / len(names), color=INK, linestyle="--", linewidth=0.8, zorder=3)
@@ -61,30 +69,24 @@ def _panel(axis: Axes, one: Shown, real: Any, names: list[str]) -> None:
     axis.set_title(f"{one.name}\n{_entropy(one)}", linespacing=1.3)
 
 
-def _entropy(one: Shown) -> str:
+def _entropy(one: ImageRun) -> str:
     known = one.value("class_entropy")
-    seed = f"seed {one.label.rpartition('seed=')[2]}"
-    return f"entropy {known:.3g}, {seed}" if known is not None else seed
+    return f"entropy {known:.3g}, {one.seed}" if known is not None else one.seed
 
 
-def _shares(one: Shown) -> Any:
+def _shares(one: ImageRun) -> Any:
     counts = one.arrays["histogram"].astype(np.float64)
     return counts / max(1.0, float(counts.sum()))
 
 
-def _names(known: Any, one: Shown) -> list[str]:
+def _names(known: Any, one: ImageRun) -> list[str]:
     count = len(one.arrays["histogram"])
     return [str(name) for name in known] if known is not None and len(known) == count else list(map(str, range(count)))
 
 
 def _dot() -> dict[str, Any]:
-    return {
-        "marker": "o",
-        "markersize": 3.2,
-        "markerfacecolor": "white",
-        "markeredgecolor": INK,
-        "markeredgewidth": 0.7,
-    }
+    edge = {"markeredgecolor": INK, "markeredgewidth": 0.7}
+    return {"marker": "o", "markersize": 3.2, "markerfacecolor": "white", **edge}
 
 
 def _legend(real: bool) -> list[Line2D]:
@@ -92,12 +94,13 @@ def _legend(real: bool) -> list[Line2D]:
     return [even, Line2D([], [], linestyle="", label=REAL, **_dot())] if real else [even]
 
 
-def _image(dataset: str, kind: str, found: list[Shown], file: str) -> Image:
+def _image(dataset: str, kind: str, found: list[ImageRun], file: str) -> Image:
     shown_as = "; ".join(f"{one.name}: {_entropy(one)}" for one in found)
     return Image(
         f"figures/{file}",
-        f"Shares of classes among {SAID[kind]} on {dataset}. {shown_as}",
-        f"`{dataset}`, {SAID[kind]}: the share of each class among all samples of the same runs, as the reference "
+        f"Shares of classes among {SAMPLES[kind]} on {dataset}. {shown_as}",
+        f"`{dataset}`, {SAMPLES[kind]}: the share of each class among all samples of the same runs, as the reference "
         "classifier sees them, and the entropy of these shares.",
         f"{dataset}, {NAMES[kind]}",
+        HEADING,
     )

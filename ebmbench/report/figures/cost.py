@@ -1,10 +1,10 @@
-"""Quality against cost: how the main metric (KL, of images the FID ratio) fell while a method trained.
+"""Quality against cost: how the main metric changed while a method trained.
 
-A column of two panels for each dataset: against the network passes spent, which every method has as many of, and
-against the seconds that they took, which depend on the machine. A line is the median over the seeds that have a value,
-a band the range over them, and a marker a moment at which the model was kept and judged; the last is the end of
-training. A dashed line is what the Gaussian gets, who learns nothing but moments. Images have a figure of their own, of
-short runs: the one kind of samples that every method has at every moment.
+A column of two panels for each dataset: against the network passes spent, of which all methods have the same number,
+and against the seconds that they took, which depend on the machine. A line is the median over the seeds that have a
+value, a band their range, a marker a moment at which the model was judged; the last is the end of training. A dashed
+line is the Gaussian baseline, which learns moments only. Images have a figure of their own, of short runs: the one kind
+of samples that every method has at every moment.
 """
 
 import math
@@ -19,11 +19,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ebmbench.report.figures.image import Image
 from ebmbench.report.figures.theme import WIDTH, colour, marker, plain_ticks, save
 from ebmbench.report.results.frame import variant
-from ebmbench.report.results.groups import HEADINGS
+from ebmbench.report.results.groups import short_name
+from ebmbench.report.results.suite import Results
 from ebmbench.report.statistics.seeds import summarise
+from ebmbench.report.text.images import Image
+
+SECTION = "costs"
+ORDER = 10
 
 REFERENCE = "gaussian"
 ACROSS = 4  # datasets beside each other
@@ -45,7 +49,7 @@ class Part:
     @property
     def name(self) -> str:
         """How the metric is called."""
-        return HEADINGS.get(self.metric, self.metric.replace("_", " "))
+        return short_name(self.metric)
 
     @property
     def datasets(self) -> list[str]:
@@ -58,17 +62,20 @@ class Part:
         return list(dict.fromkeys(self.curves["variant"]))
 
 
-def costs(frame: pd.DataFrame, curves: pd.DataFrame, folder: Path) -> list[Image]:
-    """A figure for each main metric that has positive values: of data in the plane, and of images."""
+def draw(results: Results, folder: Path) -> list[Image]:
+    """A figure for each main metric that has positive values: of toy data, and of images."""
+    curves = results.curves
+    if curves.empty:
+        return []
     names = [variant(method, settings) for method, settings in zip(curves["method"], curves["settings"], strict=True)]
     curves = numbered(curves.assign(variant=names))
     known = curves[(curves["value"] > 0) & (curves["seconds"] > 0)]
     parts = [Part(str(metric), rows, f"cost-{metric}.svg") for metric, rows in known.groupby("metric", sort=False)]
-    return [cost(frame, part, folder) for part in parts]
+    return [_figure(results.frame, part, folder) for part in parts]
 
 
-def cost(frame: pd.DataFrame, part: Part, folder: Path) -> Image:
-    """Draw the curves of all methods on all datasets that share a metric."""
+def _figure(frame: pd.DataFrame, part: Part, folder: Path) -> Image:
+    """The curves of all methods on all datasets that share a metric."""
     across, down = min(ACROSS, len(part.datasets)), math.ceil(len(part.datasets) / ACROSS)
     figure = Figure(figsize=(WIDTH if across > 1 else ALONE, 2 * HEIGHT * down + 0.6), layout="constrained")
     axes = figure.subplots(2 * down, across, squeeze=False, sharey=True)

@@ -7,16 +7,19 @@ import math
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from PIL import Image as Picture
 
 from ebmbench.report.figures.canvas import GAP, Canvas, enlargement, largest
-from ebmbench.report.figures.image import Image
-from ebmbench.report.figures.shown import first_of, shown
+from ebmbench.report.figures.runs import first_array, read_image_runs
 from ebmbench.report.figures.theme import write_png
 from ebmbench.report.results.baselines import is_baseline
-from ebmbench.report.results.kinds import NAMES, SAID
+from ebmbench.report.results.kinds import NAMES, SAMPLES, kinds
+from ebmbench.report.results.suite import Results
+from ebmbench.report.text.images import Image
 
+SECTION = "samples"
+ORDER = 20
+HEADING = "Galleries"
 ACROSS = 4
 SIDES = (8, 6, 5, 4)  # images along the side of a panel: as many as the size of the file allows
 TITLE, BETWEEN = 46, 22  # pixels above a panel, and between panels
@@ -24,30 +27,36 @@ TITLE, BETWEEN = 46, 22  # pixels above a panel, and between panels
 Panel = tuple[str, str, Any]  # name, note, images (N, C, H, W)
 
 
-def gallery(root: Path, frame: pd.DataFrame, dataset: str, kind: str, folder: Path) -> Image | None:
-    """Draw the samples of a kind; None if no method has any."""
-    found = shown(root, frame, dataset, kind)
+def draw(results: Results, folder: Path) -> list[Image]:
+    """A gallery for each image dataset and kind of samples that a method has."""
+    pairs = [(dataset, kind) for dataset in results.image_datasets for kind in kinds(results.frame, dataset)]
+    return [image for pair in pairs if (image := _gallery(results, *pair, folder)) is not None]
+
+
+def _gallery(results: Results, dataset: str, kind: str, folder: Path) -> Image | None:
+    found = read_image_runs(results, dataset, kind)
     drawn = [one for one in found if "images" in one.arrays and one.name != "oracle"]
     if all(is_baseline(one.name) for one in drawn):
         return None
     panels: list[Panel] = [(one.name, one.note, one.arrays["images"]) for one in drawn]
-    real = first_of(found, "real")
+    real = first_array(found, "real")
     panels = [("real images", dataset, real), *panels] if real is not None else panels
-    page, side = largest(lambda side: draw(panels, side), SIDES)
+    page, side = largest(lambda side: draw_panels(panels, side), SIDES)
     count = min(side * side, max(len(images) for _, _, images in panels))
     file = f"gallery-{dataset}-{kind}.png"
     write_png(page, folder / file)
     names = "; ".join(f"{one.name}: {one.note}" for one in drawn)
     return Image(
         f"figures/{file}",
-        f"Real images of {dataset} beside {SAID[kind]}. {names}",
-        f"`{dataset}`, {SAID[kind]}: {count} images of each method's median run by FID ratio, the first ones, "
+        f"Real images of {dataset} beside {SAMPLES[kind]}. {names}",
+        f"`{dataset}`, {SAMPLES[kind]}: {count} images of each method's median run by FID ratio, the first ones, "
         f"unselected{'; real images first' if real is not None else ''}.",
         f"{dataset}, {NAMES[kind]}",
+        HEADING,
     )
 
 
-def draw(panels: list[Panel], side: int) -> Picture.Image:
+def draw_panels(panels: list[Panel], side: int) -> Picture.Image:
     """The panels in rows of at most `ACROSS`."""
     height, width = panels[0][2].shape[-2:]
     scale = enlargement(width)

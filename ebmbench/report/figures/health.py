@@ -14,11 +14,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
-from ebmbench.report.figures.image import Image
 from ebmbench.report.figures.theme import INK, WIDTH, colour, plain_ticks, save
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.groups import variants
+from ebmbench.report.results.suite import Results
+from ebmbench.report.text.images import Image
 from ebmbench.workspace.layout import cell_folder
+
+SECTION = "training"
+ORDER = 10
 
 COMMON = ("label", "step", "passes", "loss", "gradient_norm", "learning_rate")
 # The third panel shows the gap between the energies of negatives and of data (a gap that grows says that chains do not
@@ -35,11 +39,16 @@ DECADES = 100.0  # a larger ratio of the bulk's ends is shown on a logarithmic s
 LEFT, RIGHT, TOP, BOTTOM, ROW, GAP, ASIDE = 0.7, 0.12, 0.3, 0.5, 1.1, 0.36, 0.72
 
 
-def health(root: Path, frame: pd.DataFrame, dataset: str, folder: Path) -> list[Image]:
-    """Draw the histories of a dataset's methods, in several figures if they are many; none if there are none."""
-    found = {name: _history(root, rows) for name, rows in variants(frame, dataset).items() if not is_baseline(name)}
-    known = [(name, history) for name, history in found.items() if len(history)]
-    ended = _diverged(frame, dataset)
+def draw(results: Results, folder: Path) -> list[Image]:
+    """The histories of each dataset's methods, in several figures if the methods are many."""
+    return [image for dataset in results.datasets for image in draw_dataset(results, dataset, folder)]
+
+
+def draw_dataset(results: Results, dataset: str, folder: Path) -> list[Image]:
+    """The figures of one dataset; none if there are no histories."""
+    methods = {name: rows for name, rows in variants(results.frame, dataset).items() if not is_baseline(name)}
+    known = [(name, found) for name, rows in methods.items() if len(found := _history(results.root, rows))]
+    ended = _diverged(results.frame, dataset)
     figures = math.ceil(len(known) / ROWS)
     rows = math.ceil(len(known) / max(1, figures))
     parts = [dict(known[place * rows : (place + 1) * rows]) for place in range(figures)]
@@ -122,7 +131,7 @@ def _cross(axis: Axes, run: pd.DataFrame, column: str) -> None:
 
 
 def _finite(axis: Axes, run: pd.DataFrame, column: str) -> tuple[pd.Series, pd.Series]:
-    """What can be drawn: on a logarithmic scale not adance's zeros, when the copy has just been renewed."""
+    """What can be drawn: on a logarithmic scale not zeros, which max |log g| is whenever the noise was renewed."""
     shown = run[np.isfinite(run[column])]
     shown = shown[shown[column] > 0] if axis.get_yscale() == "log" else shown
     return shown["passes"], shown[column]

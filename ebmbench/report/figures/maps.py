@@ -1,13 +1,11 @@
-"""What the maps of a dataset show: one panel for each method, of its median run.
+"""Panels of data in the plane, one for each method: its median run by the suite's main metric.
 
-The run is the one with the median KL of its seeds (the lower middle one of an even number): a typical result,
-neither the best nor the worst. Without a known density it is the first run that ended well.
+That is a typical result, neither the best nor the worst. A method without a value shows its first good run.
 """
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,12 +13,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from ebmbench.report.figures.runs import median_run, read_pictures
 from ebmbench.report.figures.theme import EMPTY, WIDTH
-from ebmbench.report.results.baselines import is_baseline
-from ebmbench.report.results.groups import variants
-from ebmbench.report.sections.verdicts import verdict
+from ebmbench.report.results.groups import short_name, variants
+from ebmbench.report.results.suite import Results
+from ebmbench.report.results.verdicts import verdict
 from ebmbench.report.text.numbers import ROUNDING
-from ebmbench.workspace.layout import BASELINES, cell_folder
+from ebmbench.workspace.layout import BASELINES
 
 Array = NDArray[np.float64]
 Window = tuple[tuple[float, float], tuple[float, float]]
@@ -36,7 +35,7 @@ class Panel:
     note: str
     label: str = ""
     arrays: Mapping[str, Array] = field(default_factory=dict)
-    unscored: bool = False  # a good run, chosen without a KL
+    unscored: bool = False  # a good run, chosen without a value of the main metric
 
     @property
     def density(self) -> Array | None:
@@ -49,20 +48,11 @@ class Panel:
         return self.arrays.get(f"samples:{self.label}")
 
 
-def panels(root: Path, frame: pd.DataFrame, dataset: str) -> list[Panel]:
+def panels(results: Results, dataset: str) -> list[Panel]:
     """A panel for each method on the dataset; empty if no cell has maps (data not two-dimensional)."""
-    found = [_panel(root, dataset, name, rows) for name, rows in variants(frame, dataset).items() if name != BASELINES]
+    methods = variants(results.frame, dataset)
+    found = [_panel(results, name, rows) for name, rows in methods.items() if name != BASELINES]
     return found if any("x" in one.arrays for one in found) else []
-
-
-def median_run(rows: pd.DataFrame, metric: str = "kl") -> tuple[str, float | None]:
-    """Label and KL (or another metric) of the median run of one method; an empty label if none ended well."""
-    ok = rows[rows["status"] == "ok"]
-    scored = ok[(ok["metric"] == metric) & ok["value"].notna()].sort_values(["value", "seed"])
-    if len(scored):
-        row = scored.iloc[(len(scored) - 1) // 2]
-        return str(row["label"]), float(row["value"])
-    return (str(ok["label"].iloc[0]), None) if len(ok) else ("", None)
 
 
 def truth_of(found: list[Panel]) -> Panel | None:
@@ -108,33 +98,20 @@ def outline(axis: Axes, truth: Panel | None) -> None:
     """The edge of the data's support, where their density is known."""
     if truth is not None:
         p = truth.arrays["truth"]
-        axis.contour(
-            truth.arrays["x"],
-            truth.arrays["y"],
-            p,
-            levels=[SUPPORT * p.max()],
-            colors="#777777",
-            linewidths=0.5,
-        )
+        x, y = truth.arrays["x"], truth.arrays["y"]
+        axis.contour(x, y, p, levels=[SUPPORT * p.max()], colors="#777777", linewidths=0.5)
 
 
-def _panel(root: Path, dataset: str, name: str, rows: pd.DataFrame) -> Panel:
-    label, kl = median_run(rows)
-    method = str(rows["method"].iloc[0])
+def _panel(results: Results, name: str, rows: pd.DataFrame) -> Panel:
+    label, value = median_run(rows, results.main_metric)
     if not label:
         return Panel(name, verdict(rows))
-    folder = BASELINES if is_baseline(method) else method
-    file = cell_folder(root, str(rows["suite"].iloc[0]), dataset, folder) / "pictures.npz"
-    seed = label.rpartition("seed=")[2]
-    note = f"KL {kl if abs(kl) > ROUNDING else 0:.3g}, seed {seed}" if kl is not None else f"seed {seed}"
-    return Panel(name, note, label, _arrays(file), unscored=kl is None)
-
-
-def _arrays(file: Path) -> dict[str, Array]:
-    if not file.is_file():
-        return {}
-    with np.load(file, allow_pickle=False) as stored:
-        return {name: np.asarray(stored[name], dtype=np.float64) for name in stored.files}
+    seed = f"seed {label.rpartition('seed=')[2]}"
+    arrays = {key: np.asarray(one, dtype=np.float64) for key, one in read_pictures(results, rows).items()}
+    if value is None:
+        return Panel(name, seed, label, arrays, unscored=True)
+    shown = value if abs(value) > ROUNDING else 0
+    return Panel(name, f"{short_name(results.main_metric)} {shown:.3g}, {seed}", label, arrays)
 
 
 def _reach(found: list[Panel], name: str) -> tuple[float, float]:

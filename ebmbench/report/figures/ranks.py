@@ -8,7 +8,6 @@ where its interval leaves out ½.
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LinearSegmentedColormap
 from matplotlib.figure import Figure
@@ -16,12 +15,15 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 from matplotlib.ticker import MaxNLocator
 
-from ebmbench.report.figures.image import Image
 from ebmbench.report.figures.theme import EMPTY, INK, WIDTH, colour, marker, save
-from ebmbench.report.sections.ranking import PLACES
+from ebmbench.report.results.suite import Results
 from ebmbench.report.statistics.contests import Contest, contests
-from ebmbench.report.statistics.ranks import Estimate, improvement, mean_ranks, seed_ranks, ties
+from ebmbench.report.statistics.ranks import PLACES, Estimate, improvement, mean_ranks, seed_ranks, ties
+from ebmbench.report.text.images import Image
 from ebmbench.report.text.numbers import number
+
+SECTION = "ranking"
+ORDER = 10
 
 FEWEST = 3  # methods; of two the table says it all
 # Inches.
@@ -34,9 +36,9 @@ DARK = 0.8  # the probability from which on a number is better read in white
 BELOW = 0.27  # of a row, where the dots of seeds stand
 
 
-def rank_figures(frame: pd.DataFrame, folder: Path) -> list[Image]:
+def draw(results: Results, folder: Path) -> list[Image]:
     """A figure for each contest of three methods or more."""
-    chosen = [one for one in contests(frame) if one.decided and len(one.names) >= FEWEST]
+    chosen = [one for one in contests(results) if one.decided and len(one.names) >= FEWEST]
     return [_figure(one, folder / f"ranks{f'-{one.kind}' if one.kind else ''}.svg") for one in chosen]
 
 

@@ -2,21 +2,29 @@
 
 from pathlib import Path
 
-import pandas as pd
-
-from ebmbench.report.figures.image import Image
 from ebmbench.report.figures.maps import Panel, empty_panel, frame_panel, grid, limits, outline, panels, truth_of
 from ebmbench.report.figures.theme import colour, save
 from ebmbench.report.results.baselines import is_baseline
-from ebmbench.report.results.groups import variants
-from ebmbench.report.results.samplers import Sampled, by_sampler, sampler_of
+from ebmbench.report.results.groups import datasets, variants
+from ebmbench.report.results.samplers import group_by_sampler, read_sampler
+from ebmbench.report.results.suite import Results
+from ebmbench.report.text.images import Image
+
+SECTION = "samples"
+ORDER = 10
 
 
-def samples(root: Path, frame: pd.DataFrame, dataset: str, folder: Path) -> Image | None:
-    """Draw the samples of a dataset's methods; None if there are none."""
-    found = panels(root, frame, dataset)
-    if all(one.samples is None for one in found):
-        return None
+def draw(results: Results, folder: Path) -> list[Image]:
+    """A figure for each dataset in the plane that has samples."""
+    found = {dataset: panels(results, dataset) for dataset in datasets(results.toys)}
+    return [
+        _figure(results, dataset, shown, folder)
+        for dataset, shown in found.items()
+        if any(one.samples is not None for one in shown)
+    ]
+
+
+def _figure(results: Results, dataset: str, found: list[Panel], folder: Path) -> Image:
     figure, axes = grid(len(found))
     truth, window = truth_of(found), limits(found)
     for axis, panel in zip(axes, found, strict=True):
@@ -33,18 +41,17 @@ def samples(root: Path, frame: pd.DataFrame, dataset: str, folder: Path) -> Imag
         f"figures/samples-{dataset}.png",
         f"Samples of {', '.join(one.name for one in found)} on {dataset}",
         f"`{dataset}`: up to 2000 samples of the same runs as above; points outside the square are not shown."
-        f"{_drawn_by(_samplers(root, frame, dataset, found))}",
+        f"{_drawn_by(results, dataset, found)}",
     )
 
 
-def _samplers(root: Path, frame: pd.DataFrame, dataset: str, found: list[Panel]) -> Sampled:
-    """The methods of the panels by the sampler of the run that is shown."""
-    rows = {name: part.iloc[0] for name, part in variants(frame, dataset).items()}
-    shown = [one for one in found if one.samples is not None and not is_baseline(one.name)]
-    places = {one.name: {key: str(rows[one.name][key]) for key in ("suite", "dataset", "method")} for one in shown}
-    return by_sampler((one.name, sampler_of(root, places[one.name] | {"label": one.label})) for one in shown)
-
-
-def _drawn_by(samplers: Sampled) -> str:
-    parts = [f"by `{sampler}`: {', '.join(names)}" for sampler, names in samplers.items()]
+def _drawn_by(results: Results, dataset: str, found: list[Panel]) -> str:
+    """The samplers of the runs that are shown, with their methods."""
+    rows = {name: part.iloc[0] for name, part in variants(results.frame, dataset).items()}
+    pairs = []
+    for one in found:
+        if one.samples is not None and not is_baseline(one.name):
+            run = {key: str(rows[one.name][key]) for key in ("suite", "dataset", "method")} | {"label": one.label}
+            pairs.append((one.name, read_sampler(results.root, run)))
+    parts = [f"by `{sampler}`: {', '.join(names)}" for sampler, names in group_by_sampler(pairs).items()]
     return f" Sampled {'; '.join(parts)}." if parts else ""

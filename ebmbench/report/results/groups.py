@@ -1,16 +1,14 @@
 """How the rows of `results.csv` fall into the rows of a table: by dataset, then by method with settings."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.frame import variant
 
 COSTS = ("energy_evaluations", "input_gradients", "parameter_gradients", "passes")
-TRIO = (
-    "kl",
-    "fisher",
-    "off_support",
-)  # a small score error alone says nothing about mass: shown together, always
+TRIO = ("kl", "fisher", "off_support")  # shown together: a small error of the score says nothing about mass
 MAIN = (*TRIO, "mode_density", "mode_sampler", "oracle_gap")
 RATIO = "fid_ratio"  # the main metric of images
 IMAGE = (RATIO, "fid", "kid", "inception_score", "precision", "recall", "class_entropy")
@@ -53,10 +51,9 @@ def variants(frame: pd.DataFrame, dataset: str) -> dict[str, pd.DataFrame]:
     return {name: rows[[one == name for one in names]] for name in dict.fromkeys(names)}
 
 
-def metrics(frame: pd.DataFrame) -> list[str]:
+def metrics(frame: pd.DataFrame, first: Sequence[str] = (*MAIN, *IMAGE, *AIS)) -> list[str]:
     """All metrics of quality: those of the main tables first, then the others as they come."""
     found = dict.fromkeys(name for name in frame["metric"] if name and name not in COSTS)
-    first = (*MAIN, *IMAGE, *AIS)
     return [name for name in first if name in found] + [name for name in found if name not in first]
 
 
@@ -67,10 +64,15 @@ def relevant(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[~silent]
 
 
+def short_name(metric: str) -> str:
+    """How a metric is called in tables and figures."""
+    return HEADINGS.get(metric, metric.replace("_", " "))
+
+
 def heading(metric: str, direction: str) -> str:
-    """A short name (with the kind of samples, `fid (buffer)`, if told) and an arrow towards the better values."""
+    """The short name (with the kind of samples in `fid (buffer)`) and an arrow towards the better values."""
     name, _, kind = metric.partition(" ")
-    return " ".join(part for part in (HEADINGS.get(name, name.replace("_", " ")), kind, ARROWS.get(direction)) if part)
+    return " ".join(part for part in (short_name(name), kind, ARROWS.get(direction)) if part)
 
 
 def direction(frame: pd.DataFrame, metric: str) -> str:

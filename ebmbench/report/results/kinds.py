@@ -8,10 +8,10 @@ comparison is therefore of one kind; baselines, whose samples are exact, stand i
 import pandas as pd
 
 from ebmbench.report.results.baselines import is_baseline
-from ebmbench.report.results.groups import IMAGE, datasets, variants
+from ebmbench.report.results.groups import variants
 
 EXACT = "exact"
-ABOUT = {
+MEANINGS = {
     "buffer": "the training chains as training left them",
     "short": "a short run of the sampler from noise",
     "long": "a run of many steps",
@@ -23,7 +23,7 @@ NAMES = {
     "long": "long-run",
     "data": "from data",
 }
-SAID = {
+SAMPLES = {
     "buffer": "buffer samples",
     "short": "short-run samples",
     "long": "long-run samples",
@@ -32,28 +32,11 @@ SAID = {
 KINDS = tuple(NAMES)
 
 
-def is_image(frame: pd.DataFrame, dataset: str) -> bool:
-    """Whether a dataset is judged as images: by values of their metrics, or, with neither these nor KL, by names."""
-    rows = frame[frame["dataset"] == dataset]
-    valued, named = set(rows.loc[rows["value"].notna(), "metric"]), set(rows["metric"])
-    return bool(valued & set(IMAGE)) or ("kl" not in valued and bool(named & set(IMAGE)))
-
-
-def image_sets(frame: pd.DataFrame) -> list[str]:
-    """The image datasets of a suite."""
-    return [dataset for dataset in datasets(frame) if is_image(frame, dataset)]
-
-
 def kinds(frame: pd.DataFrame, dataset: str) -> list[str]:
     """The kinds of samples that good runs on a dataset have, in the order of the tables."""
     rows = frame[(frame["dataset"] == dataset) & (frame["status"] == "ok")]
     found = set(rows["samples"])
     return [kind for kind in KINDS if kind in found]
-
-
-def toys(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows of all other datasets, with their long-run samples."""
-    return of_kind(frame[~frame["dataset"].isin(image_sets(frame))], "long")
 
 
 def of_kind(frame: pd.DataFrame, kind: str) -> pd.DataFrame:

@@ -1,50 +1,38 @@
-"""What the runs cost: evaluations of the network (part of the results) and seconds (of one machine, for
-information).
-"""
+"""What the runs cost: evaluations of the network, which count, and seconds of one machine, for information."""
 
 import pandas as pd
 
 from ebmbench.report.results.baselines import is_baseline
-from ebmbench.report.results.groups import COSTS, datasets, variants
+from ebmbench.report.results.groups import COSTS, variants
+from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import TIMINGS
+from ebmbench.report.text.images import show_images
 from ebmbench.report.text.numbers import MISSING, count
 from ebmbench.report.text.tables import markdown_table, title
 
+TITLE = "Cost against quality"
+ORDER = 100
+ABOUT = (
+    "The budget is counted in network passes and equal for all methods by protocol; steps and evaluations "
+    "say how a method spends it. Seconds and memory depend on the machine and on what else it did; "
+    "they are for information only, and nothing was stopped or chosen by them. Entries are medians "
+    "over the runs that ended well."
+)
 HEADER = (
-    "dataset",
-    "method",
-    "passes",
-    "steps",
-    "energy",
-    "∇ input",
-    "∇ parameters",
-    "train, s",
-    "sample, s",
-    "evaluate, s",
-    "peak memory, MB",
+    *("dataset", "method", "passes", "steps", "energy", "∇ input", "∇ parameters"),
+    *("train, s", "sample, s", "evaluate, s", "peak memory, MB"),
 )
 
 
-def cost_table(frame: pd.DataFrame) -> str:
-    """Medians over the good runs of each method; a baseline is not trained and has no row."""
+def text(results: Results) -> str:
+    """The figures, and medians over the good runs of each method; a baseline is not trained and has no row."""
     rows = []
-    for dataset in datasets(frame):
-        methods = {name: part for name, part in variants(frame, dataset).items() if not is_baseline(name)}
+    for dataset in results.datasets:
+        methods = {name: part for name, part in variants(results.frame, dataset).items() if not is_baseline(name)}
         for place, (name, part) in enumerate(methods.items()):
             rows.append([f"`{dataset}`" if place == 0 else "", title(name), *_cells(part)])
-    return markdown_table(HEADER, rows, left=2)
-
-
-def budgets(frame: pd.DataFrame) -> dict[str, tuple[float, float]]:
-    """The fewest and the most passes of the runs that reached their end, by dataset."""
-    reached = frame[(frame["status"] == "ok") & (frame["metric"] == "passes") & frame["steps"].notna()]
-    passes = reached.dropna(subset="value").groupby("dataset", sort=False)["value"]
-    return {str(dataset): (float(values.min()), float(values.max())) for dataset, values in passes}
-
-
-def equal(low: float, high: float) -> bool:
-    """Whether budgets are the same: the last step of a run may overshoot a little."""
-    return high <= 1.02 * low
+    figures = show_images(results.images.get("costs", ())) or "No run has both a quality and a cost."
+    return "\n\n".join([figures, ABOUT, markdown_table(HEADER, rows, left=2)])
 
 
 def _cells(part: pd.DataFrame) -> list[str]:

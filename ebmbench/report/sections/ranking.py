@@ -1,15 +1,15 @@
-"""The section of ranks: a figure and a table for each contest, who is left out of it and why."""
+"""Ranks over all datasets together: a figure and a table for each contest, and who is left out of it and why."""
 
 import numpy as np
-import pandas as pd
 
-from ebmbench.report.figures.image import Image
+from ebmbench.report.results.suite import Results
 from ebmbench.report.statistics.contests import Contest, contests
-from ebmbench.report.statistics.ranks import Estimate, improvement, mean_ranks, ties
+from ebmbench.report.statistics.ranks import PLACES, Estimate, improvement, mean_ranks, ties
 from ebmbench.report.text.numbers import number
 from ebmbench.report.text.tables import markdown_table
 
-PLACES = 2
+TITLE = "Ranks"
+ORDER = 50
 ABOUT = (
     "Who is ahead on all datasets together? Methods are ranked on each dataset and seed, 1 is best; **bold** is the "
     "best mean rank and every one that ties with it. The probability of improvement is that of a run being better "
@@ -21,40 +21,40 @@ LAST = "A fraction in brackets counts the runs with a value; the others rank las
 HEADER = ["method", "mean rank ↓", "probability of improvement", "datasets × seeds"]
 
 
-def ranking(frame: pd.DataFrame, images: list[Image]) -> str:
-    """The whole section; empty if no contest has two methods and two seeds."""
-    found = contests(frame)
+def text(results: Results) -> str:
+    """A part for each contest; empty if no contest has two methods and two seeds."""
+    found = contests(results)
     decided = [one for one in found if one.decided]
     if not decided:
         return ""
-    shown = {image.title: image.markdown() for image in images}
+    shown = {image.title: image.markdown() for image in results.images.get("ranking", ())}
     parts = [
-        "\n\n".join(filter(None, [f"### {one.title}", shown.get(one.title), rank_table(one), remarks(one)]))
+        "\n\n".join(filter(None, [f"### {one.title}", shown.get(one.title), _table(one), _remarks(one)]))
         for one in decided
     ]
     alone = [f"{one.title}: nothing to rank, {_alone(one)}." for one in found if len(one.names) < 2]
     return "\n\n".join([ABOUT, *parts, *alone])
 
 
-def rank_table(contest: Contest) -> str:
+def _table(contest: Contest) -> str:
     """Methods by mean rank; each is compared with the first, and the first with the second."""
     ranks, better, bold = mean_ranks(contest.losses), improvement(contest.losses), ties(contest.losses)
     rows = []
     for place, name in enumerate(contest.names):
         rival = 1 if place == 0 else 0
-        rank = bracketed(ranks, place)
-        said = f"{bracketed(better, (place, rival))} over {contest.names[rival]}"
-        rows.append([name, f"**{rank}**" if bold[place] else rank, said, _runs(contest, place)])
+        rank = _bracketed(ranks, place)
+        over = f"{_bracketed(better, (place, rival))} over {contest.names[rival]}"
+        rows.append([name, f"**{rank}**" if bold[place] else rank, over, _runs(contest, place)])
     return markdown_table(HEADER, rows)
 
 
-def bracketed(estimate: Estimate, place: int | tuple[int, int]) -> str:
+def _bracketed(estimate: Estimate, place: int | tuple[int, int]) -> str:
     """`2.67 (1.79 to 3.54)`."""
     mean, low, high = (number(float(part[place]), PLACES) for part in (estimate.mean, estimate.low, estimate.high))
     return f"{mean} ({low} to {high})"
 
 
-def remarks(contest: Contest) -> str:
+def _remarks(contest: Contest) -> str:
     """What a fraction means, if there is any, and who is left out."""
     reasons: dict[str, list[str]] = {}
     for name, reason in contest.absent.items():

@@ -1,10 +1,10 @@
 """Who is ranked against whom: methods that all take part in the same tasks, in the main metric of a kind of data.
 
-Toys are one contest, by KL; each kind of samples of images is another, by FID ratio, for kinds are never mixed. A
-task is a dataset. A mean over tasks compares only what was done on the same ones, so a method that has no such value
-on one of them (no energy, no samples of this kind, not run) is left out of the contest and named with the reason. A
-run that diverged, a cell that failed and a single missing value have an infinite loss: they are last, not absent.
-Losses beyond the oracle's count as the oracle's.
+Toy datasets are one contest, by the first metric of the suite; each kind of samples of images is another, by FID
+ratio. A task is a dataset. A mean over tasks compares only methods that took part in all of them, so a method that has
+no such value on one (no energy, no samples of this kind, not run) is left out and named with the reason. A run that
+diverged, a cell that failed and a single missing value have an infinite loss: they are last, not absent. Losses beyond
+the oracle's count as the oracle's.
 """
 
 from dataclasses import dataclass, field
@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 
 from ebmbench.report.results.baselines import is_baseline
-from ebmbench.report.results.groups import HEADINGS, RATIO, datasets, variants
-from ebmbench.report.results.kinds import KINDS, SAID, image_sets, kinds, of_kind, toys
-from ebmbench.report.sections.verdicts import lost_cell
+from ebmbench.report.results.groups import RATIO, datasets, short_name, variants
+from ebmbench.report.results.kinds import KINDS, SAMPLES, kinds, of_kind
+from ebmbench.report.results.suite import Results
+from ebmbench.report.results.verdicts import lost_cell
 from ebmbench.report.statistics.ranks import Array, seed_ranks
 from ebmbench.report.statistics.seeds import summarise
 
@@ -38,7 +39,7 @@ class Contest:
     @property
     def title(self) -> str:
         """What is ranked: `KL`, `FID ratio of short-run samples`."""
-        return HEADINGS[self.metric] + (f" of {SAID[self.kind]}" if self.kind else "")
+        return short_name(self.metric) + (f" of {SAMPLES[self.kind]}" if self.kind else "")
 
     @property
     def decided(self) -> bool:
@@ -46,12 +47,12 @@ class Contest:
         return len(self.names) > 1 and self.losses.shape[1] > 1
 
 
-def contests(frame: pd.DataFrame) -> list[Contest]:
+def contests(results: Results) -> list[Contest]:
     """All contests of a suite in which some method has a value."""
-    plane = toys(frame)
-    found = [_contest("kl", "", {dataset: variants(plane, dataset) for dataset in datasets(plane)})]
+    frame, toys = results.frame, results.toys
+    found = [_contest(results.main_metric, "", {dataset: variants(toys, dataset) for dataset in datasets(toys)})]
     for kind in KINDS:
-        sets = [dataset for dataset in image_sets(frame) if kind in kinds(frame, dataset)]
+        sets = [dataset for dataset in results.image_datasets if kind in kinds(frame, dataset)]
         found.append(_contest(RATIO, kind, {name: variants(of_kind(frame, kind), name) for name in sets}))
     return [one for one in found if one.datasets]
 
@@ -79,18 +80,14 @@ def _names(tasks: dict[str, Task]) -> list[str]:
     """All methods with settings; the cell of a sweep that failed as a whole, which knows no settings, adds none."""
     found = dict.fromkeys(name for task in tasks.values() for name in task if not is_baseline(name))
     swept = {name.split(" ")[0] for name in found if " " in name}
-    whole = {name for name in swept if all(_is_cell(task[name]) for task in tasks.values() if name in task)}
+    whole = {name for name in swept if all(lost_cell(task[name]) for task in tasks.values() if name in task)}
     return [name for name in found if name not in whole]
 
 
 def _rows(task: Task, name: str) -> pd.DataFrame | None:
     """The rows of a method; of a swept one whose whole cell failed those of the cell."""
     cell = task.get(name.split(" ")[0])
-    return task.get(name, cell if cell is not None and _is_cell(cell) else None)
-
-
-def _is_cell(rows: pd.DataFrame) -> bool:
-    return bool(lost_cell(rows))
+    return task.get(name, cell if cell is not None and lost_cell(cell) else None)
 
 
 def _seeds(task: Task, name: str) -> list[int]:
@@ -99,12 +96,13 @@ def _seeds(task: Task, name: str) -> list[int]:
 
 
 def _losses(task: Task, name: str, metric: str) -> dict[int, float]:
-    """The value of each seed that has one; both metrics are better when smaller."""
+    """The loss of each seed that has a value: smaller is better, so values of a score are negated."""
     rows, truth = _rows(task, name), task.get("oracle")
     if rows is None:
         return {}
     one = summarise(rows, metric)
-    return (one if truth is None else one.no_better_than(summarise(truth, metric))).values
+    one = one if truth is None else one.no_better_than(summarise(truth, metric))
+    return {seed: -value for seed, value in one.values.items()} if one.direction == "higher" else one.values
 
 
 def _why_absent(name: str, metric: str, kind: str, tasks: dict[str, Task]) -> str:
@@ -133,7 +131,7 @@ def _end(rows: pd.DataFrame | None, metric: str, kind: str) -> str:
     if (kind and kind in set(rows["samples"])) or (not kind and (rows["verdict"] == "miscalibrated").any()):
         return NO_VALUE
     other = next((end for end in ("stale", "skipped") if end in ends and "ok" not in ends), "")
-    return other or f"no {SAID[kind] if kind else HEADINGS[metric]}"
+    return other or f"no {SAMPLES[kind] if kind else short_name(metric)}"
 
 
 def _listed(names: list[str]) -> str:

@@ -34,6 +34,7 @@ from ebmbench.report.statistics.seeds import LEVEL
 
 Array = NDArray[np.float64]
 ROUNDING = 1 / 12
+PLACES = 2  # decimals of a printed rank or probability
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,20 @@
-"""Chains unrolled: what a sampler makes of its start, one chain a row, the moments of the chain from left to right."""
+"""Chains unrolled: what a sampler makes of its start, a chain in each row, its steps from left to right."""
 
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from PIL import Image as Picture
 
 from ebmbench.report.figures.canvas import GAP, PAGE, Canvas, enlargement, largest
-from ebmbench.report.figures.image import Image
-from ebmbench.report.figures.shown import Shown, shown
+from ebmbench.report.figures.runs import ImageRun, read_image_runs
 from ebmbench.report.figures.theme import write_png
 from ebmbench.report.results.baselines import is_baseline
+from ebmbench.report.results.suite import Results
+from ebmbench.report.text.images import Image
+
+SECTION = "samples"
+ORDER = 30
+HEADING = "Chains, unrolled"
 
 KINDS = ("short", "long")  # the first that a method has is shown
 CHAINS = (4, 3, 2)  # as many as the size of the file allows
@@ -19,13 +23,17 @@ TITLE, STEPS, BETWEEN = 42, 20, 26  # pixels: above a block, for the numbers of 
 Block = tuple[str, str, Any, Any]  # name, note, chains (N, T, C, H, W), steps (T,)
 
 
-def unrolled(root: Path, frame: pd.DataFrame, dataset: str, folder: Path) -> Image | None:
-    """Draw a few chains of each method on a dataset; None if there are none."""
-    found = _chosen(root, frame, dataset)
-    if not found:
-        return None
-    blocks = [(one.name, _note(one, kind), one.arrays["chain"], one.arrays["chain_steps"]) for one, kind in found]
-    page, chains = largest(lambda chains: draw(blocks, chains), CHAINS)
+def draw(results: Results, folder: Path) -> list[Image]:
+    """A few chains of each method, in a figure for each image dataset that has any."""
+    found = {dataset: _choose(results, dataset) for dataset in results.image_datasets}
+    return [_figure(dataset, runs, folder) for dataset, runs in found.items() if runs]
+
+
+def _figure(dataset: str, found: list[tuple[ImageRun, str]], folder: Path) -> Image:
+    blocks = [
+        (one.name, f"{kind}-run, {one.seed}", one.arrays["chain"], one.arrays["chain_steps"]) for one, kind in found
+    ]
+    page, chains = largest(lambda chains: draw_blocks(blocks, chains), CHAINS)
     file = f"chains-{dataset}.png"
     write_png(page, folder / file)
     names = "; ".join(f"{one.name}: {kind}-run, {one.note}" for one, kind in found)
@@ -35,14 +43,15 @@ def unrolled(root: Path, frame: pd.DataFrame, dataset: str, folder: Path) -> Ima
         f"`{dataset}`: {chains} chains of each method's median run, one a row, from their start on the left; above, "
         "the number of steps taken.",
         f"{dataset}, chains",
+        HEADING,
     )
 
 
-def _chosen(root: Path, frame: pd.DataFrame, dataset: str) -> list[tuple[Shown, str]]:
+def _choose(results: Results, dataset: str) -> list[tuple[ImageRun, str]]:
     """The run of each method, in the order of the suite, with the kind of its chains."""
-    runs = {kind: {one.name: one for one in shown(root, frame, dataset, kind)} for kind in KINDS}
+    runs = {kind: {one.name: one for one in read_image_runs(results, dataset, kind)} for kind in KINDS}
     names = dict.fromkeys(name for kind in KINDS for name in runs[kind] if not is_baseline(name))
-    order = {name: place for place, name in enumerate(dict.fromkeys(frame["method"]))}
+    order = {name: place for place, name in enumerate(dict.fromkeys(results.frame["method"]))}
     found = []
     for name in sorted(names, key=lambda name: order[name.split(" ")[0]]):
         has = [
@@ -52,11 +61,7 @@ def _chosen(root: Path, frame: pd.DataFrame, dataset: str) -> list[tuple[Shown, 
     return found
 
 
-def _note(one: Shown, kind: str) -> str:
-    return f"{kind}-run, seed {one.label.rpartition('seed=')[2]}"
-
-
-def draw(blocks: list[Block], chains: int) -> Picture.Image:
+def draw_blocks(blocks: list[Block], chains: int) -> Picture.Image:
     """The blocks in as many columns as the page has room for."""
     height, width = blocks[0][2].shape[-2:]
     scale = enlargement(width)

@@ -1,0 +1,92 @@
+"""The results of one suite as one value, which every section and figure of the report receives."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ebmbench.report.results.baselines import is_baseline
+from ebmbench.report.results.cells import read_json, versions_of
+from ebmbench.report.results.curves import collect_curves
+from ebmbench.report.results.groups import IMAGE, MAIN, datasets, metrics
+from ebmbench.report.results.kinds import of_kind
+from ebmbench.report.results.provenance import provenance
+from ebmbench.report.results.staleness import Present
+from ebmbench.report.text.images import Image
+from ebmbench.workspace.layout import BASELINES, cell_folder, prepared_folder
+
+
+@dataclass(frozen=True)
+class Results:
+    """The rows of `results.csv` and what is known beside them; `Results(frame)` is enough for all tables.
+
+    `facts` are those of each dataset (`facts.json`), `images` the figures that were drawn, by section.
+    """
+
+    frame: pd.DataFrame
+    params: Mapping[str, Any] = field(default_factory=dict)
+    root: Path = Path()
+    facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    curves: pd.DataFrame = field(default_factory=pd.DataFrame)
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    images: Mapping[str, Sequence[Image]] = field(default_factory=dict)
+
+    @cached_property
+    def datasets(self) -> list[str]:
+        """The datasets in the order of the suite."""
+        return datasets(self.frame)
+
+    @cached_property
+    def methods(self) -> list[str]:
+        """The methods in the order of the suite, without baselines."""
+        return [name for name in dict.fromkeys(self.frame["method"]) if not is_baseline(name)]
+
+    @cached_property
+    def image_datasets(self) -> list[str]:
+        """The datasets that are images, by their facts: images have grey levels."""
+        return [name for name in self.datasets if self._is_image(name)]
+
+    @cached_property
+    def toys(self) -> pd.DataFrame:
+        """The rows of all other datasets, with their long-run samples."""
+        return of_kind(self.frame[~self.frame["dataset"].isin(self.image_datasets)], "long")
+
+    @cached_property
+    def main_metric(self) -> str:
+        """The metric that decides on toy data: the first of the suite, or of the table if no suite is known.
+
+        On images it is the FID ratio (`groups.RATIO`), of each kind of samples on its own.
+        """
+        chosen = self.params.get("benchmark", {}).get("metrics") or metrics(self.toys, first=())
+        return str(chosen[0]) if chosen else MAIN[0]
+
+    def _is_image(self, dataset: str) -> bool:
+        """An old `results.csv` comes without facts: then metrics of images tell, unless only others have values."""
+        if dataset in self.facts:
+            return self.facts[dataset].get("levels") is not None
+        rows = self.frame[self.frame["dataset"] == dataset]
+        valued, named = set(rows.loc[rows["value"].notna(), "metric"]), set(rows["metric"])
+        return bool(valued & set(IMAGE)) or (bool(named & set(IMAGE)) and not valued & set(MAIN))
+
+
+def collect_results(root: Path, params: Mapping[str, Any], frame: pd.DataFrame) -> Results:
+    """The results of a suite whose rows are known, with facts, curves and provenance from the project's files."""
+    present = Present(root, params)
+    facts = {name: read_facts(root, present.suite, name) for name in datasets(frame)}
+    return Results(
+        frame,
+        params,
+        root,
+        {name: found for name, found in facts.items() if found},
+        collect_curves(root, frame),
+        provenance(root, present.suite, versions_of(present, frame)),
+    )
+
+
+def read_facts(root: Path, suite: str, dataset: str) -> dict[str, Any]:
+    """The facts of a dataset, from its baselines or else from the prepared data; empty if there are none."""
+    places = (cell_folder(root, suite, dataset, BASELINES), prepared_folder(root, dataset))
+    return next((found for place in places if (found := read_json(place / "facts.json"))), {})

@@ -1,0 +1,79 @@
+"""The health of runs as the evaluation judged it, counted over the runs of a method or a suite.
+
+Results from before there were verdicts have the status of a run in their place.
+"""
+
+import pandas as pd
+
+from ebmbench.report.results.baselines import is_baseline
+from ebmbench.report.results.cells import LOST, OTHERWISE
+
+# From the best to the worst, with the limits of the suite to be filled in.
+MEANINGS = {
+    "ok": "none of what follows (without long runs, or where their steps are not all alike, as those of annealed "
+    "samplers, there are no chains to judge)",
+    "unmixed": "the traces of the long runs do not show that their chains have met (R̂ above {r_hat}, or fewer than "
+    "{ess} effective draws): they are stuck in different places, or too slow for their length, so that their samples "
+    "may not weigh the modes as the model does; this tells of the sampler as much as of the model, and a run may be "
+    "unmixed and still the best",
+    "short-run-only": "long runs collapse: their main metric is more than {collapse} times that of short runs",
+    "miscalibrated": "no grid holds the energy's mass, or energy and samples do not belong together (the bracket of "
+    "log Z is crossed)",
+    "diverged": "training met a value that is not finite or beyond its limits, found the trivial solution E = c, or "
+    "its chains left the model, and it stopped",
+    "skipped": "the method does not apply",
+    "failed": "the cell has no valid numbers",
+    "stale": f"the cell's numbers were {OTHERWISE}, and are not shown",
+}
+
+
+def verdict(rows: pd.DataFrame) -> str:
+    """The runs of one method by verdict, `2/3 unmixed, 1/3 diverged, 1 restart`; one word for a cell without runs."""
+    if lost := lost_cell(rows):
+        return lost
+    runs = rows.drop_duplicates("label")
+    words = words_of(runs)
+    counts = words.value_counts()
+    found = [f"{counts[word]}/{len(words)} {word}" for word in MEANINGS if word in counts.index]
+    restarts = int(runs["restarts"].fillna(0).sum())
+    return ", ".join([*found, f"{restarts} restart{'s' * (restarts > 1)}"] if restarts else found)
+
+
+def lost_cell(rows: pd.DataFrame) -> str:
+    """`failed` or `stale` if the whole cell is; else nothing."""
+    return str(rows["status"].iloc[0]) if len(rows) and rows["status"].isin(LOST).all() else ""
+
+
+def words_of(runs: pd.DataFrame) -> pd.Series:
+    """The verdict of each run, or its status where there is none."""
+    return runs["verdict"].where(runs["verdict"] != "", runs["status"])
+
+
+def rows_of_methods(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows that are not of baselines."""
+    return frame[~frame["method"].map(is_baseline).astype(bool)]
+
+
+def count_verdicts(frame: pd.DataFrame) -> dict[str, int]:
+    """How many trained runs of a suite have which verdict, best first."""
+    rows = rows_of_methods(frame)
+    words = words_of(rows[~rows["status"].isin(LOST)].drop_duplicates(["dataset", "method", "label"]))
+    return {word: int((words == word).sum()) for word in MEANINGS if (words == word).any()}
+
+
+def count_statuses(frame: pd.DataFrame) -> dict[str, int]:
+    """How many trained runs of a suite ended how, and how many cells have no valid numbers."""
+    lost = frame["status"].isin(LOST)
+    runs = frame[~lost & frame["steps"].notna()].drop_duplicates(["dataset", "method", "label"])
+    counts = runs["status"].value_counts()
+    found = {status: int(counts.get(status, 0)) for status in ("ok", "diverged", "skipped")}
+    return found | {status: int((frame["status"] == status).sum()) for status in LOST}
+
+
+def describe_stale_cells(frame: pd.DataFrame) -> str:
+    """How many cells are stale and what to do about it; empty if none is."""
+    stale = count_statuses(frame)["stale"]
+    if not stale:
+        return ""
+    count, it, them = ("1 cell is", "its", "it") if stale == 1 else (f"{stale} cells are", "their", "them")
+    return f"{count} stale: {it} numbers were {OTHERWISE}, so they are not shown; `ebmbench run` makes {them} anew."

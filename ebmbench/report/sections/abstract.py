@@ -1,0 +1,86 @@
+"""The first paragraph: what was compared, how the runs ended, and who leads."""
+
+import pandas as pd
+
+from ebmbench.report.results.groups import RATIO, datasets, short_name
+from ebmbench.report.results.kinds import KINDS, SAMPLES, kinds, slice_of
+from ebmbench.report.results.suite import Results
+from ebmbench.report.results.verdicts import count_statuses, count_verdicts, describe_stale_cells
+from ebmbench.report.text.numbers import count, plural
+from ebmbench.report.text.tables import best_of
+from ebmbench.report.text.words import list_names
+
+TITLE = ""
+ORDER = 0
+OVERSHOOT = 1.02  # the last step of a run may take it a little beyond its budget
+
+
+def text(results: Results) -> str:
+    """One paragraph; seeds are those that ran, whatever was asked for."""
+    frame, methods, sets = results.frame, results.methods, results.datasets
+    seeds = sorted(set(frame.loc[frame["method"].isin(methods), "seed"].dropna()))
+    each = f", with {plural(len(seeds), 'seed')} ({', '.join(map(str, seeds))}) for each" if seeds else ""
+    compared = (
+        f"This report compares {plural(len(methods), 'method')} of training an energy-based model "
+        f"({list_names(methods)}) on {plural(len(sets), 'dataset')} ({list_names(sets)}){each}."
+    )
+    return " ".join(filter(None, [compared, _budget(frame), _ending(frame), _health(frame), _leaders(results)]))
+
+
+def _budget(frame: pd.DataFrame) -> str:
+    """The passes of the runs that reached their end: the fewest and the most on each dataset."""
+    ended = frame[(frame["status"] == "ok") & (frame["metric"] == "passes") & frame["steps"].notna()]
+    groups = ended.dropna(subset="value").groupby("dataset", sort=False)["value"]
+    found = {str(dataset): (float(values.min()), float(values.max())) for dataset, values in groups}
+    if not found:
+        return ""
+    low, high = min(low for low, _ in found.values()), max(high for _, high in found.values())
+    if high <= OVERSHOOT * low:
+        return f"Every run had the same budget, {count(low)} network passes, whatever the time it took."
+    if all(most <= OVERSHOOT * fewest for fewest, most in found.values()):
+        each = ", ".join(f"{count(fewest)} on `{dataset}`" for dataset, (fewest, _) in found.items())
+        return f"Every run on a dataset had the same budget of network passes, whatever the time it took: {each}."
+    return f"Runs took between {count(low)} and {count(high)} network passes."
+
+
+def _ending(frame: pd.DataFrame) -> str:
+    ends = count_statuses(frame)
+    total = ends["ok"] + ends["diverged"] + ends["skipped"]
+    bad = [f"{ends[status]} {status}" for status in ("diverged", "skipped") if ends[status]]
+    mixed = f"Of {plural(total, 'run')}, {ends['ok']} ended well and {' and '.join(bad)}."
+    runs = mixed if bad else f"Every run ({total} in all) ended well."
+    cells = ends["failed"] + ends["stale"]
+    without = f"{plural(cells, 'cell')} {'has' if cells == 1 else 'have'} no" if total else "No run has"
+    lost = f"{without} valid numbers, [for reasons given below](#failures-and-skipped)." if cells else ""
+    return " ".join(filter(None, [runs if total else "", lost, describe_stale_cells(frame)]))
+
+
+def _health(frame: pd.DataFrame) -> str:
+    """The verdicts of the runs, unless they repeat how the runs ended."""
+    words = count_verdicts(frame)
+    if set(words) <= {"ok", "diverged", "skipped"}:
+        return ""
+    return f"By their [health](#health-of-the-runs): {', '.join(f'{count} {word}' for word, count in words.items())}."
+
+
+def _leaders(results: Results) -> str:
+    """Who is best or ties with the best: in the main metric, of images within each kind of samples."""
+    toys, metric, frame = results.toys, results.main_metric, results.frame
+    winners = {dataset: best_of(toys, dataset, metric) for dataset in datasets(toys)}
+    sentences = [_best_by(short_name(metric), winners, results.methods)]
+    for kind in KINDS:
+        sets = [dataset for dataset in results.image_datasets if kind in kinds(frame, dataset)]
+        winners = {dataset: best_of(slice_of(frame, dataset, kind), dataset, RATIO) for dataset in sets}
+        sentences.append(_best_by(f"{short_name(RATIO)} of {SAMPLES[kind]}", winners, results.methods))
+    return " ".join(filter(None, sentences))
+
+
+def _best_by(what: str, winners: dict[str, set[str]], methods: list[str]) -> str:
+    """On how many datasets each method leads; empty if nothing is decided."""
+    decided = [{name.split(" ")[0] for name in names} for names in winners.values() if names]
+    wins = {method: sum(method in names for names in decided) for method in methods}
+    first, *rest = sorted((name for name in wins if wins[name]), key=lambda name: -wins[name]) or [""]
+    if not first:
+        return ""
+    others = "".join(f", `{name}` on {wins[name]}" for name in rest)
+    return f"By {what}, `{first}` is best or tied with the best on {plural(wins[first], 'dataset')}{others}."

@@ -1,0 +1,12 @@
+"""How training went: the histories of all runs."""
+
+from ebmbench.report.results.suite import Results
+from ebmbench.report.text.images import show_images
+
+TITLE = "Training health"
+ORDER = 90
+
+
+def text(results: Results) -> str:
+    """The figures of each dataset."""
+    return show_images(results.images.get("training", ())) or "No histories yet."
