@@ -17,7 +17,11 @@ FILES = {
 }
 TEXTS = {name: file.read_text(encoding="utf-8") for name, file in FILES.items()}
 # What a folder lists by itself (methods, metrics, sections of the report …) or DVC starts is imported by nobody.
-PLUG_INS = {name for name, text in TEXTS.items() if any(f"\n{mark} = " in text for mark in ("PAPER", "CLAIM", "TITLE"))}
+PLUG_INS = {
+    name
+    for name, text in TEXTS.items()
+    if any(f"\n{mark} = " in text for mark in ("PAPER", "CLAIM", "TITLE", "SECTION"))
+}
 
 
 def importers() -> dict[str, set[str]]:
