@@ -1,1 +1,1 @@
-"""When the stages run, and how many at a time. `dvc.yaml` says what depends on what, `ebmbench` how."""
+"""When the stages run, and how many at a time. `dvc.yaml` says what depends on what, `ebmbench` what a stage does."""

@@ -1,9 +1,8 @@
-"""The whole benchmark with one call: lock, plan, and only if something is stale, Prefect.
+"""Run the whole benchmark: lock the workspace, plan, and start Prefect only if something is stale.
 
-`run` is what `ebmbench run` calls, with the check of the parameters to be made once the workspace is its own;
-`python -m pipelines.benchmark` leaves that to the stages. A schedule names `pipelines/benchmark.py:benchmark`.
-Prefect takes seconds to import and longer to start, so it is imported on demand: a run with nothing to do never
-meets it.
+`ebmbench run` calls `run`; `python -m pipelines.benchmark` does the same without checking the parameters first.
+`pipelines/benchmark.py:benchmark` is the flow for a Prefect deployment. Prefect takes seconds to import, so it is
+imported on demand.
 """
 
 import argparse
@@ -16,18 +15,27 @@ from typing import TYPE_CHECKING, Any
 from ebmbench.errors import DEBUG, UserError, forgiving, in_words
 from ebmbench.workspace.layout import OUTCOMES, report_of, require_pipeline
 from ebmbench.workspace.locks import hold_workspace
-from pipelines.execution.signals import EXIT_STOPPED, exit_code_of_stop, named, sigterm_stops
+from pipelines.execution.signals import EXIT_STOPPED, describe_interrupt, raise_on_sigterm, stop_exit_code
 from pipelines.options import add_options, scheduler_of
-from pipelines.outcome import EXIT_FAILED, STOPPED_EARLY, Answer, Result, answer, exit_code_of, forecast, read_result
-from pipelines.planning.plan import Plan, handing_over, read_plan
-from pipelines.planning.resources import jobs_or_cores
+from pipelines.outcome import (
+    EXIT_FAILED,
+    STOPPED_EARLY,
+    Printable,
+    Result,
+    error_exit_code,
+    forecast,
+    print_outcome,
+    read_result,
+)
+from pipelines.planning.plan import Plan, read_plan, use_plan
+from pipelines.planning.resources import count_jobs
 
 if TYPE_CHECKING:
     from pipelines.flows.benchmark import benchmark as benchmark
 
 
 def __getattr__(name: str) -> Any:
-    """The flow itself, for `prefect deploy` and `benchmark.serve`."""
+    """Import the flow on demand, for `prefect deploy` and `benchmark.serve`."""
     if name == "benchmark":
         from pipelines.flows.benchmark import benchmark
 
@@ -44,26 +52,26 @@ def run(
     scheduler: str | None = None,
     prepare: Callable[[], None] = lambda: None,
 ) -> Result:
-    """Bring the workspace `root` up to date; a failed or stopped run is told by the result, not raised.
+    """Bring the workspace `root` up to date. A failed or stopped run is a result too, not an exception.
 
-    `prepare` is called before the plan is made and while no other flow can be at work: it may write to the workspace.
+    `prepare` is called before planning, while the workspace is locked, and may write to it.
     """
     root = root.resolve()
-    jobs = jobs_or_cores(jobs)
+    jobs = count_jobs(jobs)
     require_pipeline(root)
     try:
-        with sigterm_stops(), hold_workspace(root, wait):
+        with raise_on_sigterm(), hold_workspace(root, wait):
             prepare()
             plan = read_plan(root, only)
             if not plan.todo:
                 return Result(report=report_of(root), only=plan.only)
-            return _through_prefect(root, plan, jobs, keep_going, scheduler)
+            return _run_flow(root, plan, jobs, keep_going, scheduler)
     except KeyboardInterrupt as interrupt:
-        stopped = named(interrupt)
-        return Result(exit_code=exit_code_of_stop(stopped), stopped=stopped, only=tuple(only))
+        stopped = describe_interrupt(interrupt)
+        return Result(exit_code=stop_exit_code(stopped), stopped=stopped, only=tuple(only))
 
 
-def _through_prefect(root: Path, plan: Plan, jobs: int, keep_going: bool, scheduler: str | None) -> Result:
+def _run_flow(root: Path, plan: Plan, jobs: int, keep_going: bool, scheduler: str | None) -> Result:
     from pipelines.flows.server import prepare_prefect
 
     (root / OUTCOMES).unlink(missing_ok=True)
@@ -73,13 +81,13 @@ def _through_prefect(root: Path, plan: Plan, jobs: int, keep_going: bool, schedu
     from pipelines.flows.benchmark import benchmark
 
     try:
-        with handing_over(plan):
+        with use_plan(plan):
             state = benchmark(str(root), jobs, keep_going, list(plan.only) or None, scheduler, return_state=True)
-    except (httpx.HTTPError, KeyboardInterrupt):  # its server is gone, or the user impatient; what was done is known
+    except (httpx.HTTPError, KeyboardInterrupt):  # the server died, or a second Ctrl-C: the result may be saved already
         if (result := read_result(root)) is not None:
             return result
         raise
-    if (result := read_result(root)) is None:  # the flow broke before it could write; its own error says most
+    if (result := read_result(root)) is None:  # the flow crashed before it saved a result; this raises its error
         state.result()
         raise RuntimeError(f"the flow ended without a result: {state}")
     return result
@@ -93,10 +101,10 @@ def main(arguments: list[str] | None = None) -> int:
     forgiving()
     options = parser.parse_args(arguments)
     try:
-        return answer(lambda: _ask(options), options.json)
+        return print_outcome(lambda: _run_or_forecast(options), options.json)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
-        return exit_code_of(error)
+        return error_exit_code(error)
     except KeyboardInterrupt:
         print(STOPPED_EARLY, file=sys.stderr)
         return EXIT_STOPPED
@@ -107,7 +115,7 @@ def main(arguments: list[str] | None = None) -> int:
         return EXIT_FAILED
 
 
-def _ask(options: argparse.Namespace) -> Answer:
+def _run_or_forecast(options: argparse.Namespace) -> Printable:
     if options.dry_run:
         return forecast(options.root.resolve(), options.only, options.wait)
     return run(options.root, options.jobs, options.keep_going, options.only, options.wait, scheduler_of(options))

@@ -1,6 +1,6 @@
-"""How far the running stages are, from the files in which they tell it (`ebmbench/workspace/progress.py`).
+"""Show how far a run is: on a terminal a bar and a line for each running stage, anywhere else plain lines.
 
-Show how far the run is: on a terminal a bar and a line for each running stage, anywhere else plain lines.
+A stage writes its progress to a file about once a second (`ebmbench/workspace/progress.py`); this module reads it.
 """
 
 import os
@@ -25,10 +25,14 @@ from pipelines.execution.queue import OnEvent
 from pipelines.outcome import BLOCKED, FAILED, Outcome
 from pipelines.planning.plan import Plan, Stage
 
+_REFRESH_SECONDS = 1.0
+_LINE_SECONDS = 60.0  # between two lines about a stage that still runs
+_JOIN_SECONDS = 2.0  # a call that hangs on a dead server is not waited for longer
+
 
 @dataclass(frozen=True)
-class Pulse:
-    """Run `run` of `runs`, `share` of it done after `step` steps; all will be done at the time `ends`, if known."""
+class StageProgress:
+    """Run `run` of `runs`; `share` of it is done after `step` steps; `ends` is when the stage should be done."""
 
     run: int
     runs: int
@@ -41,30 +45,30 @@ class Pulse:
         """How much of the whole stage is done, from 0 to 1."""
         return min(1.0, (self.run - 1 + (self.share or 0.0)) / self.runs)
 
-    def told(self, now: float | None = None) -> str:
-        """In words, as far as known."""
+    def describe(self, now: float | None = None) -> str:
+        """All that is known, as `run 2 of 3, step 1200, 50 %, 1:15 left`."""
         words = [f"run {self.run} of {self.runs}"] if self.runs > 1 else []
         words += [f"step {self.step}"] if self.step is not None else []
         words += [f"{100 * self.fraction:.0f} %"] if self.share is not None else []
         if self.ends is not None:
-            words.append(f"{clock(max(0.0, self.ends - (time.time() if now is None else now)))} left")
+            words.append(f"{format_time(max(0.0, self.ends - (time.time() if now is None else now)))} left")
         return ", ".join(words)
 
 
-Look = Callable[[str], Pulse | None]  # by the name of a stage
+ReadProgress = Callable[[str], StageProgress | None]  # by the name of a stage
 
 
-def clock(seconds: float) -> str:
-    """Minutes and seconds, hours before them if there are any."""
+def format_time(seconds: float) -> str:
+    """`m:ss`, or `h:mm:ss` from an hour on."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 @contextmanager
-def pulse_of(root: Path, stage: str) -> Iterator[Path]:
-    """Where a stage may tell its progress while the block runs; before and after it nothing is told there."""
-    path = _path(root, stage)
+def progress_file(root: Path, stage: str) -> Iterator[Path]:
+    """The file for a stage's progress; it does not exist before or after the block."""
+    path = _progress_path(root, stage)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     try:
@@ -73,28 +77,25 @@ def pulse_of(root: Path, stage: str) -> Iterator[Path]:
         path.unlink(missing_ok=True)
 
 
-def looking_in(root: Path) -> Look:
-    """What asks a stage of that workspace."""
+def progress_reader(root: Path) -> ReadProgress:
+    """A function that reads the progress of a running stage of the workspace."""
 
-    def look(stage: str) -> Pulse | None:
+    def read(stage: str) -> StageProgress | None:
         try:
-            return Pulse(**read_json(_path(root, stage)))
-        except (OSError, UserError, TypeError):  # it has told nothing yet, or is of another version
+            return StageProgress(**read_json(_progress_path(root, stage)))
+        except (OSError, UserError, TypeError):  # nothing written yet, or by another version
             return None
 
-    return look
+    return read
 
 
-def _path(root: Path, stage: str) -> Path:
+def _progress_path(root: Path, stage: str) -> Path:
     return root / PULSES / f"{stage.replace(os.sep, '_')}.json"
 
 
-_LAST_CALL_SECONDS = 2.0  # a call that waits for a server that has gone is not waited for
-
-
 @contextmanager
-def every(seconds: float, call: Callable[[], None]) -> Iterator[None]:
-    """Call it in a thread, which sees the context of the caller, until the block is left."""
+def repeat(seconds: float, call: Callable[[], None]) -> Iterator[None]:
+    """Call a function every few seconds while the block runs, in a thread with the caller's context variables."""
     done = Event()
 
     def loop() -> None:
@@ -107,40 +108,36 @@ def every(seconds: float, call: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         done.set()
-        thread.join(_LAST_CALL_SECONDS)
-
-
-_LOOK_SECONDS = 1.0
-_LINE_SECONDS = 60.0  # between two lines about a stage that still runs
+        thread.join(_JOIN_SECONDS)
 
 
 @contextmanager
-def progress(plan: Plan, manner: str, look: Look, stream: TextIO | None = None) -> Iterator[OnEvent]:
-    """Yield what `drain` calls at every start and end of a stage; in between `look` tells how far each is."""
+def show_progress(plan: Plan, runner: str, read: ReadProgress, stream: TextIO | None = None) -> Iterator[OnEvent]:
+    """Yield the function that `run_queue` calls at every start and end of a stage."""
     stream = stream or sys.stderr
     total = len(plan.todo)
-    print(f"{total} stage{'s' * (total != 1)} to bring up to date, {manner}", file=stream, flush=True)
+    print(f"{total} stage{'s' * (total != 1)} to bring up to date, {runner}", file=stream, flush=True)
     if not stream.isatty():
-        lines = Lines(total, look, stream)
-        with every(_LOOK_SECONDS, lines.refresh):
+        lines = Lines(total, read, stream)
+        with repeat(_REFRESH_SECONDS, lines.refresh):
             yield lines
         return
-    with bar_of(stream) as bar:
-        shown = Bar(total, look, bar)
-        with every(_LOOK_SECONDS, shown.refresh):
-            yield shown
+    with _make_bar(stream) as bar:
+        bars = Bars(total, read, bar)
+        with repeat(_REFRESH_SECONDS, bars.refresh):
+            yield bars
 
 
 class Lines:
-    """One line per start and one per end, and one a minute for what takes longer."""
+    """For a log: one line per start and one per end, and one a minute for stages that still run."""
 
-    def __init__(self, total: int, look: Look, stream: TextIO) -> None:
-        self.total, self.look, self.stream, self.settled = total, look, stream, 0
+    def __init__(self, total: int, read: ReadProgress, stream: TextIO) -> None:
+        self.total, self.read, self.stream, self.settled = total, read, stream, 0
         self.lock = Lock()
-        self.running: dict[str, tuple[float, float]] = {}  # when it started, and when it was last told of
+        self.running: dict[str, tuple[float, float]] = {}  # the times of its start and of its last line
 
     def __call__(self, stage: Stage, outcome: Outcome | None) -> None:
-        """Tell of a start (no outcome yet) or an end."""
+        """Print a start (no outcome yet) or an end."""
         with self.lock:
             if outcome is None:
                 self.running[stage.name] = (time.monotonic(),) * 2
@@ -151,25 +148,25 @@ class Lines:
             self._print(f"[{self.settled}/{self.total}] {describe(stage, outcome)}")
 
     def refresh(self) -> None:
-        """Tell of stages about which nothing has been said for a while."""
+        """Print a line about each stage that has had none for a minute."""
         with self.lock:
             now = time.monotonic()
-            for name, (started, told) in self.running.items():
-                if now - told >= _LINE_SECONDS:
+            for name, (started, last) in self.running.items():
+                if now - last >= _LINE_SECONDS:
                     self.running[name] = (started, now)
-                    pulse = self.look(name)
-                    said = f": {pulse.told()}" if pulse else ""
-                    self._print(f"{name} has run for {clock(now - started)}{said}")
+                    progress = self.read(name)
+                    detail = f": {progress.describe()}" if progress else ""
+                    self._print(f"{name} has run for {format_time(now - started)}{detail}")
 
     def _print(self, line: str) -> None:
         print(line, file=self.stream, flush=True)
 
 
-class Bar:
-    """Done of total and how many failed; below it each running stage; what was not done also as lines above."""
+class Bars:
+    """For a terminal: a bar for all stages, one for each running stage, and a line above for each failure."""
 
-    def __init__(self, total: int, look: Look, bar: Progress) -> None:
-        self.bar, self.look, self.total = bar, look, total
+    def __init__(self, total: int, read: ReadProgress, bar: Progress) -> None:
+        self.bar, self.read, self.total = bar, read, total
         self.lock = Lock()
         self.task = bar.add_task("all stages", total=total, note="")
         self.running: dict[str, TaskID] = {}
@@ -185,11 +182,11 @@ class Bar:
             self.bar.update(self.task, completed=len(self.kinds), note=self._note())
 
     def refresh(self) -> None:
-        """Ask every running stage how far it is."""
+        """Read the progress of every running stage."""
         with self.lock:
             for name, task in self.running.items():
-                if pulse := self.look(name):
-                    self.bar.update(task, total=1.0, completed=pulse.fraction, note=pulse.told())
+                if progress := self.read(name):
+                    self.bar.update(task, total=1.0, completed=progress.fraction, note=progress.describe())
 
     def _settle(self, stage: Stage, outcome: Outcome) -> None:
         if stage.name in self.running:
@@ -203,17 +200,16 @@ class Bar:
         return ", ".join([f"{len(self.kinds)}/{self.total}", *bad])
 
 
-def bar_of(stream: TextIO) -> Progress:
-    """The bars' look."""
+def _make_bar(stream: TextIO) -> Progress:
     name = TextColumn("{task.description}", markup=False)
     note = TextColumn("{task.fields[note]}", markup=False)
-    # On a narrow terminal the bar gives way, not the time.
+    # A narrow terminal shortens the bar, not the time.
     elapsed = TimeElapsedColumn(table_column=Column(min_width=7, no_wrap=True))
     return Progress(name, BarColumn(bar_width=12), elapsed, note, console=Console(file=stream))
 
 
 def describe(stage: Stage, outcome: Outcome) -> str:
-    """How one stage ended, and where to read why."""
+    """How a stage ended, and where to read why."""
     if outcome.kind == BLOCKED:
         return f"{stage.name} blocked: {outcome.cause} failed"
     ending = f"{stage.name} {outcome.kind}, {outcome.seconds:.1f} s"

@@ -6,7 +6,7 @@ from ebmbench.errors import UserError
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What to run, how, and how to tell of it."""
+    """Add all options of a run."""
     add_choice(parser)
     failure = parser.add_mutually_exclusive_group()
     failure.add_argument(
@@ -14,24 +14,30 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         dest="keep_going",
         action="store_true",
         default=True,
-        help="after a failure go on with all that does not need the failed stage (the default)",
+        help="after a failure, go on with all stages that do not need the failed one (the default)",
     )
     failure.add_argument(
-        "--fail-fast", dest="keep_going", action="store_false", help="after a failure start nothing more"
+        "--fail-fast", dest="keep_going", action="store_false", help="after a failure, start nothing more"
     )
     parser.add_argument(
         "--runner",
         choices=["local", "dask"],
-        help="on this machine (the default), or on the workers of a Dask scheduler",
+        help="where stages run: on this machine (the default) or on the workers of a Dask scheduler",
     )
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="of Dask, as tcp://127.0.0.1:8786; means --runner dask")
-    parser.add_argument("--dry-run", action="store_true", help="say what would run and why, and run nothing")
-    parser.add_argument("--wait", action="store_true", help="if another run is at work here, wait until it has ended")
-    parser.add_argument("--json", action="store_true", help="print the outcome as one JSON object, all else to stderr")
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="address of the Dask scheduler, as tcp://127.0.0.1:8786; implies --runner dask",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="print what would run and why; run nothing")
+    parser.add_argument("--wait", action="store_true", help="if another run is active here, wait until it has ended")
+    parser.add_argument(
+        "--json", action="store_true", help="print the outcome as one JSON object on stdout, all else on stderr"
+    )
 
 
 def add_choice(parser: argparse.ArgumentParser) -> None:
-    """How many at a time, and which cells."""
+    """Add `--jobs` and `--only`, which `ebmbench serve` has too."""
     parser.add_argument("--jobs", type=_positive, metavar="N", help="stages at a time (default: one per core)")
     parser.add_argument(
         "--only",
@@ -39,12 +45,12 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="METHOD/DATASET",
         help="only these cells, what they need, and the report; METHOD or /DATASET alone means all its cells, "
-        "* is a wildcard; may be given again",
+        "* is a wildcard; may be repeated",
     )
 
 
 def scheduler_of(options: argparse.Namespace) -> str | None:
-    """Where the stages are to run: a scheduler's address, or None for this machine."""
+    """The address of the Dask scheduler, or None to run on this machine."""
     if options.runner == "dask" and not options.scheduler:
         raise UserError("--runner dask: found no --scheduler, allowed: its address, as tcp://127.0.0.1:8786")
     if options.runner == "local" and options.scheduler:

@@ -1,10 +1,7 @@
-"""What became of the stages: an outcome each, and the run's result, kept in `work/flow/outcomes.json`.
+"""What a run did, or would do: the outcome of every stage, the result of the run, and how both are printed.
 
-The end of a run: one outcome for every stage that was to do, and for every cell the worst of its stages'.
-
-`--dry-run`: which stages a run would bring up to date, and why each is stale. Nothing runs, nothing is written.
-
-How a run, or the plan of one, is told: as text, or with `--json` as one object on stdout and nothing else there.
+`Outcome` is how one stage ended. `Result` is a whole run and is saved in `work/flow/outcomes.json`. `Forecast` is what
+`--dry-run` answers. `print_outcome` prints a result or a forecast as text, or with `--json` as one object on stdout.
 """
 
 import json
@@ -20,20 +17,23 @@ from ebmbench.errors import UserError
 from ebmbench.workspace.files import read_json, write_json
 from ebmbench.workspace.layout import OUTCOMES, REPORT, report_of, require_pipeline
 from ebmbench.workspace.locks import require_idle
-from pipelines.execution.signals import EXIT_STOPPED, exit_code_of_stop
+from pipelines.execution.signals import EXIT_STOPPED, stop_exit_code
 from pipelines.planning.plan import Plan, read_plan
-from pipelines.planning.selection import cells_of
+from pipelines.planning.selection import suite_cells
 
 RAN, RESTORED, SKIPPED = "ran", "restored", "skipped"
 FAILED, BLOCKED, STOPPED = "failed", "blocked", "stopped"
 GOOD = frozenset({RAN, RESTORED, SKIPPED})
+_WORST_FIRST = (FAILED, BLOCKED, STOPPED, RAN, RESTORED, SKIPPED)
 
 EXIT_FAILED = 1
+EXIT_USER_ERROR = 2
+STOPPED_EARLY = "stopped before anything was done"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """`kind` is one of the six words above; `cause` says why a stage did not run or did not end well."""
+    """How one stage ended: `kind` is one of the six words above, `cause` says why it failed or did not run."""
 
     kind: str
     seconds: float = 0.0
@@ -42,17 +42,21 @@ class Outcome:
 
     @property
     def good(self) -> bool:
-        """Whether the stage's outputs are now what they should be."""
+        """Whether the stage's outputs are now up to date."""
         return self.kind in GOOD
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The outcome as `--json` prints it and as a row of Prefect's tables."""
+        return {"outcome": self.kind, "seconds": self.seconds, "log": self.log, "cause": self.cause}
 
 
 @dataclass(frozen=True)
 class Result:
     """A run of the benchmark as a whole.
 
-    `cells` has one outcome for each `dataset/method`, the worst of its stages', with the seconds of all. `stopped`
-    says how it was stopped, if it was. `since` is one line about what moved since the last release, `comparison` the
-    page about it.
+    `cells` has the worst outcome of each `dataset/method`, with the seconds of all its stages. `stopped` says how the
+    run was stopped, if it was. `since` is one line about what changed since the last release, `comparison` the page.
     """
 
     stages: Mapping[str, Outcome] = field(default_factory=dict)
@@ -72,102 +76,94 @@ class Result:
 
     @property
     def message(self) -> str:
-        """What to tell the user at the end."""
+        """How the run ended: the number of stages of each kind, and one line for each failure."""
         if self.stopped:
             return f"{self.stopped}; run again to go on"
         if not self.stages:
-            return up_to_date(self.only)
-        lines = [f"{self._counts()} in {self.seconds:.0f} s"]
-        lines += [_failure(name, bad) for name, bad in self.failed.items()]
+            return up_to_date_message(self.only)
+        counts = Counter(outcome.kind for outcome in self.stages.values())
+        lines = [f"{', '.join(f'{number} {kind}' for kind, number in counts.items())} in {self.seconds:.0f} s"]
+        lines += [_describe_failure(name, outcome) for name, outcome in self.failed.items()]
         return "\n".join(lines)
 
     @property
-    def told(self) -> str:
-        """The message, where the report is, and what moved since the last release."""
+    def text(self) -> str:
+        """The message, the path of the report, and what changed since the last release."""
         report = f"report: {self.report}" if self.report else None
         return "\n".join(line for line in (self.message, report, self.since) if line)
 
     @property
     def record(self) -> dict[str, Any]:
-        """The run for another program, as `--json` prints it."""
-        told = {"exit_code": self.exit_code, "stopped": self.stopped, "seconds": self.seconds, "only": list(self.only)}
-        stages = {name: _recorded(outcome) for name, outcome in self.stages.items()}
-        cells = {name: _recorded(outcome) for name, outcome in self.cells.items()}
-        pages = {"report": self.report, "since": self.since, "comparison": self.comparison}
-        return {**told, "stages": stages, "cells": cells, **pages}
-
-    def _counts(self) -> str:
-        kinds = [outcome.kind for outcome in self.stages.values()]
-        return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+        """The run as `--json` prints it."""
+        return {
+            "exit_code": self.exit_code,
+            "stopped": self.stopped,
+            "seconds": self.seconds,
+            "only": list(self.only),
+            "stages": {name: outcome.record for name, outcome in self.stages.items()},
+            "cells": {name: outcome.record for name, outcome in self.cells.items()},
+            "report": self.report,
+            "since": self.since,
+            "comparison": self.comparison,
+        }
 
 
 class Unfinished(Exception):
-    """What a run that failed or was stopped gives who asks Prefect for its result; `record` is that of any run."""
+    """The error of a flow run that failed or was stopped; `record` is that of its result."""
 
     def __init__(self, result: Result) -> None:
         super().__init__(result.message)
         self.record = result.record
 
 
-def up_to_date(only: Sequence[str]) -> str:
-    """What to say where nothing is to do, and of which part of the benchmark it is said."""
+def up_to_date_message(only: Sequence[str]) -> str:
+    """The message when nothing is stale in the selected part of the benchmark."""
     return f"nothing to do: {' '.join(only) or 'everything'} is up to date"
 
 
-def _recorded(outcome: Outcome) -> dict[str, Any]:
-    return {"outcome": outcome.kind, "seconds": outcome.seconds, "log": outcome.log, "cause": outcome.cause}
-
-
-def _failure(name: str, bad: Outcome) -> str:
-    """One line: what the stage said itself, if it did, and where to read on."""
-    if bad.log and bad.cause:
-        return f"failed: {name}: {bad.cause} (log: {bad.log})"
-    return f"failed: {name}, see {bad.log or bad.cause}"
+def _describe_failure(name: str, outcome: Outcome) -> str:
+    """One line with the stage's own error message, if it printed one, and its log."""
+    if outcome.log and outcome.cause:
+        return f"failed: {name}: {outcome.cause} (log: {outcome.log})"
+    return f"failed: {name}, see {outcome.log or outcome.cause}"
 
 
 def write_result(root: Path, result: Result) -> None:
-    """Keep the result for whoever asks later."""
+    """Save the result of the run."""
     write_json(root / OUTCOMES, asdict(result))
 
 
 def read_result(root: Path) -> Result | None:
-    """The result of the last run, or None if it left none that can be read."""
+    """Read the result of the last run; None if there is none, or none that can be read."""
     try:
-        return _result(read_json(root / OUTCOMES))
+        saved = read_json(root / OUTCOMES)
+        for key in ("stages", "cells"):
+            saved[key] = {name: Outcome(**outcome) for name, outcome in saved[key].items()}
+        return Result(**{**saved, "only": tuple(saved["only"])})
     except (UserError, OSError, KeyError, TypeError, AttributeError):
         return None
 
 
-def _result(saved: dict[str, Any]) -> Result:
-    stages, cells = (
-        {name: Outcome(**outcome) for name, outcome in saved.pop(key).items()} for key in ("stages", "cells")
-    )
-    return Result(stages=stages, cells=cells, only=tuple(saved.pop("only")), **saved)
-
-
-_WORST_FIRST = (FAILED, BLOCKED, STOPPED, RAN, RESTORED, SKIPPED)
-
-
-def conclude(root: Path, plan: Plan, settled: Mapping[str, Outcome], seconds: float, stopped: str | None) -> Result:
-    """Put the outcomes together; `stopped` says how, if it was. An old report is not shown as this run's."""
-    stages = {stage.name: settled.get(stage.name, Outcome(STOPPED)) for stage in plan.todo}
+def conclude(root: Path, plan: Plan, outcomes: Mapping[str, Outcome], seconds: float, stopped: str | None) -> Result:
+    """Make the result of a run. A stage without an outcome was stopped. A report that was not renewed is left out."""
+    stages = {stage.name: outcomes.get(stage.name, Outcome(STOPPED)) for stage in plan.todo}
     good = all(outcome.good for outcome in stages.values())
     current = not stopped and (REPORT not in stages or stages[REPORT].good)
     return Result(
         stages=stages,
-        cells=worst_by_cell(stages, cells_of(root)),
+        cells=worst_by_cell(stages, suite_cells(root)),
         only=plan.only,
         seconds=round(seconds, 3),
         report=report_of(root) if current else None,
-        exit_code=exit_code_of_stop(stopped) if stopped else 0 if good else EXIT_FAILED,
+        exit_code=stop_exit_code(stopped) if stopped else 0 if good else EXIT_FAILED,
         stopped=stopped,
     )
 
 
 def worst_by_cell(stages: Mapping[str, Outcome], cells: Mapping[str, str]) -> dict[str, Outcome]:
-    """The worst outcome of each cell's own stages, with the seconds of all of them and the log of that one.
+    """The worst outcome of each cell's own stages, with the seconds of all of them.
 
-    What cells share, such as the data, is in none of them.
+    Stages that cells share, such as the data's, belong to no cell.
     """
     own: dict[str, list[Outcome]] = {}
     for name, outcome in stages.items():
@@ -183,22 +179,22 @@ def _worst(outcomes: list[Outcome]) -> Outcome:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a run would do now. A stage that only follows another may turn out unchanged, and is skipped then."""
+    """What a run would do now. A stage that only follows another may turn out unchanged and is skipped then."""
 
     plan: Plan
     exit_code: int = 0
 
     @property
-    def told(self) -> str:
-        """The stages in an order in which they can run, each with its reason, and how many of which kind."""
+    def text(self) -> str:
+        """The stages in an order in which they can run, each with its reason, and the number of each kind."""
         if not self.plan.todo:
-            return up_to_date(self.plan.only)
+            return up_to_date_message(self.plan.only)
         width = max(len(stage.name) for stage in self.plan.todo)
         return "\n".join([*(f"{stage.name:{width}}  {stage.why}" for stage in self.plan.todo), "", self._counts()])
 
     @property
     def record(self) -> dict[str, Any]:
-        """The same for a program."""
+        """The forecast as `--json` prints it."""
         stages = {stage.name: {"why": stage.why} for stage in self.plan.todo}
         return {
             "dry_run": True,
@@ -217,25 +213,21 @@ class Forecast:
 
 
 def forecast(root: Path, only: Sequence[str] = (), wait: bool = False) -> Forecast:
-    """Plan and stop there. While another flow is at work DVC cannot tell what is stale, so it must have ended."""
+    """Plan a run without running it. No other run may be active: DVC could not tell what is stale."""
     require_pipeline(root)
     require_idle(root, wait)
     return Forecast(read_plan(root, only))
 
 
-EXIT_USER_ERROR = 2
-STOPPED_EARLY = "stopped before anything was done"
-
-
-class Answer(Protocol):
+class Printable(Protocol):
     """A `Result` or a `Forecast`."""
 
     @property
     def exit_code(self) -> int:
-        """How the command ends."""
+        """The exit code of the command."""
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """For a person."""
 
     @property
@@ -243,30 +235,30 @@ class Answer(Protocol):
         """For a program."""
 
 
-def answer(ask: Callable[[], Answer], as_json: bool) -> int:
-    """Print what `ask` gives; the exit code."""
+def print_outcome(make: Callable[[], Printable], as_json: bool) -> int:
+    """Print what `make` returns, and return the exit code."""
     if as_json:
-        return _as_json(ask)
-    given = ask()
-    print(given.told)
-    return given.exit_code
+        return _print_json(make)
+    outcome = make()
+    print(outcome.text)
+    return outcome.exit_code
 
 
-def exit_code_of(error: UserError) -> int:
-    """2, the request's fault, unless the error says otherwise."""
+def error_exit_code(error: UserError) -> int:
+    """The exit code of an error: 2, a wrong request, unless the error has another."""
     return int(getattr(error, "exit_code", EXIT_USER_ERROR))
 
 
-def _as_json(ask: Callable[[], Answer]) -> int:
-    """A refusal is an object too, so that whoever reads stdout always finds one."""
+def _print_json(make: Callable[[], Printable]) -> int:
+    """Print exactly one object on stdout, for an error too; all else goes to stderr."""
     try:
         with redirect_stdout(sys.stderr):
-            given = ask()
-            print(given.told)
-        record = given.record
+            outcome = make()
+            print(outcome.text)
+        record = outcome.record
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
-        record = {"exit_code": exit_code_of(error), "error": str(error)}
+        record = {"exit_code": error_exit_code(error), "error": str(error)}
     except KeyboardInterrupt:
         record = {"exit_code": EXIT_STOPPED, "error": STOPPED_EARLY}
     print(json.dumps(record, indent=2))

@@ -59,10 +59,10 @@ def main(argv: list[str] | None = None) -> int:
         print(end="", flush=True)  # here, so that a full disk is still reported below
         return code
     except UserError as error:
-        from pipelines.outcome import exit_code_of
+        from pipelines.outcome import error_exit_code
 
         print(f"error: {error}", file=sys.stderr)
-        return exit_code_of(error)
+        return error_exit_code(error)
     except KeyboardInterrupt:
         print("stopped; run again to go on", file=sys.stderr)
         return 130

@@ -69,12 +69,12 @@ def clean(arguments: argparse.Namespace) -> int:
     """Remove what is cheap to lose, or with `--all` more, and print how much of what."""
     from ebmbench.workspace.disk import CHEAP, DEAR, FOREIGN, require_no_stage, shares
     from ebmbench.workspace.locks import hold_workspace
-    from pipelines.flows.clone import is_claimed
+    from pipelines.execution.clone import is_managed_clone
 
     root = find_root()
     with hold_workspace(root), ExitStack() as locks:
         require_no_stage(root)
-        found = shares(root / WORK, is_claimed)
+        found = shares(root / WORK, is_managed_clone)
         doomed = {kind: share for kind, share in found.items() if kind in (CHEAP + DEAR if arguments.all else CHEAP)}
         for path in _paths(doomed):
             if (path / ".git").exists():  # a clone, where another flow may be running

@@ -14,7 +14,7 @@ from ebmbench.workspace.code_hash import freeze
 from pipelines.options import add_options, scheduler_of
 
 if TYPE_CHECKING:
-    from pipelines.outcome import Answer
+    from pipelines.outcome import Printable
 
 EXAMPLES = """\
 ebmbench run --suite quick --jobs 2     switch to a suite and run it, two stages at a time
@@ -56,12 +56,12 @@ def add_commands(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what is stale, or say what would run."""
-    from pipelines.outcome import answer
+    from pipelines.outcome import print_outcome
 
-    return answer(lambda: _plan(arguments) if arguments.dry_run else _run(arguments), arguments.json)
+    return print_outcome(lambda: _plan(arguments) if arguments.dry_run else _run(arguments), arguments.json)
 
 
-def _plan(arguments: argparse.Namespace) -> "Answer":
+def _plan(arguments: argparse.Namespace) -> "Printable":
     from ebmbench.config.params import load_params
     from ebmbench.stages.inputs import require_keys
     from pipelines.outcome import forecast
@@ -75,7 +75,7 @@ def _plan(arguments: argparse.Namespace) -> "Answer":
     return forecast(root, arguments.only, arguments.wait)
 
 
-def _run(arguments: argparse.Namespace) -> "Answer":
+def _run(arguments: argparse.Namespace) -> "Printable":
     from ebmbench.config.params import load_params
     from pipelines.benchmark import run
 

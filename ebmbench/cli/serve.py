@@ -50,19 +50,19 @@ def _add_serve_options(command: argparse.ArgumentParser) -> None:
 
 def serve(arguments: argparse.Namespace) -> int:
     """Run the benchmark on a schedule until stopped."""
-    from pipelines.flows import schedule
+    from pipelines.flows.serve import RunRequest, serve_schedule
 
     root = find_root()
     chosen = {key: getattr(arguments, key) for key in ("revision", "suite", "jobs", "keep", "clone", "commit")}
-    order = schedule.Order(workspace=str(root), only=tuple(arguments.only), **chosen)
+    request = RunRequest(workspace=str(root), only=tuple(arguments.only), **chosen)
     name = arguments.name or "-".join(filter(None, [root.name, arguments.suite]))
-    schedule.serve(order, schedule.Times(arguments.cron, arguments.timezone), name, arguments.port)
+    serve_schedule(request, arguments.cron, arguments.timezone, name, arguments.port)
     return 0
 
 
 def work(arguments: argparse.Namespace) -> int:
     """Run stages for a scheduler until stopped."""
     find_root()
-    from pipelines.cluster.worker import serve
+    from pipelines.cluster.worker import run_workers
 
-    return serve(Path.cwd(), arguments.scheduler, arguments.jobs)
+    return run_workers(Path.cwd(), arguments.scheduler, arguments.jobs)

@@ -1,3 +1,3 @@
-"""Stages on many machines: a Dask scheduler deals them out, a DVC remote carries what they make."""
+"""Stages on many machines: a Dask scheduler distributes them, a DVC remote carries their outputs."""
 
 NEEDS_EXTRA = "needs the extra `dask`: pip install 'ebmbench[dask]' -c constraints.txt"

@@ -1,8 +1,8 @@
-"""Stages on the workers of a Dask scheduler, seen from the machine where the flow runs.
+"""Run stages on the workers of a Dask scheduler.
 
-Prefect's tasks stay here and only errands travel, so a worker needs neither Prefect's server nor a way to it. If a
-worker is lost, Dask gives its errand to another; what the lost one had pushed is found there, what it had not is made
-again. The report is made here, when all that workers made has arrived.
+Prefect's tasks stay on this machine and only jobs are sent, so a worker needs no Prefect server. If a worker is lost,
+Dask gives its job to another, which finds what the lost one had pushed and makes the rest again. The report is made
+here, after all outputs of the workers have been downloaded.
 """
 
 import shutil
@@ -20,120 +20,119 @@ from ebmbench.workspace.failures import failure_path
 from ebmbench.workspace.files import write_text
 from ebmbench.workspace.layout import DVC_LOCK, REPORT
 from pipelines.cluster import NEEDS_EXTRA
-from pipelines.cluster.errand import Delivery, Errand, fulfil
-from pipelines.cluster.gather import LOG, Gathering
+from pipelines.cluster.download import LOG, Downloader
+from pipelines.cluster.job import Job, JobResult, create_job, run_job
 from pipelines.cluster.remote import require_remote
-from pipelines.cluster.state import errand_of
-from pipelines.execution.process import log_of, reproduce
+from pipelines.execution.process import log_path, reproduce
 from pipelines.outcome import FAILED, STOPPED, Outcome
-from pipelines.planning.lockfile import outputs_of
+from pipelines.planning.lockfile import output_paths
 from pipelines.planning.plan import Plan
-from pipelines.planning.resources import Room
+from pipelines.planning.resources import Capacity
 
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 _CONNECT_SECONDS = 20
 
 
-class Cluster:
+class ClusterRunner:
     """Runs stages on whatever workers the scheduler has."""
 
-    def __init__(self, root: Path, plan: Plan, client: Any, errand: Errand) -> None:
-        self.root, self.client, self.errand = root, client, errand
-        self.address = client.scheduler.address  # which a lost connection forgets
+    def __init__(self, root: Path, plan: Plan, client: Any, job: Job) -> None:
+        self.root, self.client, self.job = root, client, job
+        self.address = client.scheduler.address  # a lost connection forgets it
         self.gpus = {stage.name: stage.gpus for stage in plan.todo if stage.gpus}
-        self.gathering = Gathering(root)
-        self.said: set[str] = set()
+        self.downloader = Downloader(root)
+        self.printed: set[str] = set()
 
     @property
-    def told(self) -> str:
-        """For the first line of a run."""
+    def description(self) -> str:
+        """Where stages run."""
         return f"on the workers of {self.address}"
 
-    def room(self) -> Room:
-        """What the workers of this moment have."""
+    def capacity(self) -> Capacity:
+        """The threads and GPUs of the present workers."""
         try:
             workers = self.client.scheduler_info()["workers"].values()
         except (OSError, RuntimeError, AttributeError, LookupError):  # Dask has no one error for a lost connection
-            self._tell("the scheduler does not answer")
-            return Room(sys.maxsize, sys.maxsize)  # all that is left fails at once, and says why
+            self._print_once("the scheduler does not answer")
+            return Capacity(sys.maxsize, sys.maxsize)  # all other stages fail at once, with the reason
         jobs = sum(worker["nthreads"] for worker in workers)
         gpus = sum(int(worker["resources"].get("gpu", 0)) for worker in workers)
         if not jobs:
-            self._tell(f"no workers at {self.address} yet: `ebmbench worker ADDRESS` starts some")
+            self._print_once(f"no workers at {self.address} yet: `ebmbench worker ADDRESS` starts some")
         elif self.gpus and not gpus:
-            self._tell(f"no worker has a GPU yet, and {', '.join(sorted(self.gpus)[:3])} … ask for one")
-        return Room(max(1, jobs), gpus)  # the report is made here, whoever is there
+            self._print_once(f"no worker has a GPU yet, and {', '.join(sorted(self.gpus)[:3])} … ask for one")
+        return Capacity(max(1, jobs), gpus)  # the report needs no worker
 
     def run(self, stage: str, stop: Event, force: bool = False) -> Outcome:
-        """Send one stage out and wait for it; the report is made here."""
+        """Send one stage to a worker and wait for it; the report is made here."""
         if stage == REPORT:
-            return self._report(stop, force)
+            return self._make_report(stop, force)
         wanted = {"gpu": self.gpus[stage]} if stage in self.gpus else None
-        errand = replace(self.errand, stage=stage)
-        # A name of its own for each try: Dask would answer a known one with what it remembers.
-        future = self.client.submit(fulfil, errand, key=f"{stage}-{uuid4().hex}", pure=False, resources=wanted)
+        job = replace(self.job, stage=stage)
+        # A new key for each attempt: for a known one Dask would return its old result.
+        future = self.client.submit(run_job, job, key=f"{stage}-{uuid4().hex}", pure=False, resources=wanted)
         while not future.done():
-            if stop.wait(_LOOK_SECONDS):
-                self.gathering.stop.set()
+            if stop.wait(_POLL_SECONDS):
+                self.downloader.stop.set()
                 with suppress(Exception):  # if the scheduler is gone there is nothing to cancel
                     future.cancel()
                 return Outcome(STOPPED)
-        outcome = self._received(stage, future)
+        outcome = self._receive(stage, future)
         if outcome.kind == FAILED:
-            self._clear(stage)
+            self._remove_outputs(stage)
         return outcome
 
-    def _received(self, stage: str, future: Any) -> Outcome:
+    def _receive(self, stage: str, future: Any) -> Outcome:
         if future.status != "finished":
             lost = future.exception() if future.status == "error" else "the scheduler is gone"
             return Outcome(FAILED, cause=f"no worker could finish it: {lost}")
-        delivery: Delivery = future.result()
-        log, reason = log_of(stage), failure_path(self.root, stage)
+        result: JobResult = future.result()
+        log, reason = log_path(stage), failure_path(self.root, stage)
         (self.root / log).parent.mkdir(parents=True, exist_ok=True)
-        (self.root / log).write_text(f"worker: {delivery.worker}\n{delivery.log}", encoding="utf-8")
+        (self.root / log).write_text(f"worker: {result.worker}\n{result.log}", encoding="utf-8")
         reason.unlink(missing_ok=True)
-        if delivery.outcome.good:
-            self.gathering.add(stage, delivery.entry)
-        elif delivery.reason:
-            write_text(reason, delivery.reason)
-        return replace(delivery.outcome, log=log.as_posix())
+        if result.outcome.good:
+            self.downloader.add(stage, result.entry)
+        elif result.reason:
+            write_text(reason, result.reason)
+        return replace(result.outcome, log=log.as_posix())
 
-    def _clear(self, stage: str) -> None:
-        """What failed elsewhere has no outputs here either: the report would show old ones as if they were new."""
-        for name in outputs_of(self.root / DVC_LOCK, stage):
+    def _remove_outputs(self, stage: str) -> None:
+        """Remove the old outputs of a failed stage: the report would show them as new."""
+        for name in output_paths(self.root / DVC_LOCK, stage):
             path = self.root / name
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
-    def _report(self, stop: Event, force: bool) -> Outcome:
-        missed = self.gathering.arrived(stop)
+    def _make_report(self, stop: Event, force: bool) -> Outcome:
+        missing = self.downloader.wait(stop)
         if stop.is_set():
             return Outcome(STOPPED)
-        if missed:
-            return Outcome(FAILED, log=LOG.as_posix(), cause=f"not received from the remote: {', '.join(missed)}")
+        if missing:
+            return Outcome(FAILED, log=LOG.as_posix(), cause=f"not received from the remote: {', '.join(missing)}")
         return reproduce(self.root, REPORT, stop, force=force)
 
-    def _tell(self, line: str) -> None:
-        if line not in self.said:
-            self.said.add(line)
+    def _print_once(self, line: str) -> None:
+        if line not in self.printed:
+            self.printed.add(line)
             print(line, file=sys.stderr, flush=True)
 
 
 @contextmanager
-def cluster(root: Path, plan: Plan, scheduler: str) -> Iterator[Cluster]:
-    """Connect to the scheduler, and leave nothing half received."""
+def connect(root: Path, plan: Plan, scheduler: str) -> Iterator[ClusterRunner]:
+    """A runner on the workers of a scheduler; downloads are finished before the block is left."""
     require_remote(root)
-    errand = errand_of(root)
+    job = create_job(root)
     runner = _task_runner(scheduler)
     with runner:
         try:
             client = runner.client
         except (OSError, ValueError) as error:
             raise UserError(f"--scheduler: found {scheduler}, but nothing answers there: {error}") from error
-        running = Cluster(root, plan, client, errand)
+        running = ClusterRunner(root, plan, client, job)
         try:
             yield running
         finally:
-            running.gathering.close()
+            running.downloader.close()
 
 
 def _task_runner(scheduler: str) -> Any:

@@ -1,4 +1,4 @@
-"""The DVC remote through which machines exchange what they make: shared folder, SSH, S3, whatever has a run-cache."""
+"""The DVC remote through which machines exchange outputs: a shared folder, SSH, S3 or any other with a run-cache."""
 
 import re
 import shutil
@@ -6,15 +6,15 @@ from functools import cache
 from pathlib import Path
 
 from ebmbench.errors import UserError
-from pipelines.execution.dvc import ask
+from pipelines.execution.dvc import run_dvc
 
 _HAS_SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
 _LOCAL = Path(".dvc/config.local")  # ignored by Git: where passwords belong
 
 
 def default_remote(root: Path) -> tuple[str, str]:
-    """Name and address of the default remote, a folder's in full."""
-    lines = ask(root, "config", "--list").splitlines()
+    """The name and address of the default remote; a folder is given as an absolute path."""
+    lines = run_dvc(root, "config", "--list").splitlines()
     values = {key: value for key, _, value in (line.partition("=") for line in lines)}
     name = values.get("core.remote", "")
     if url := values.get(f"remote.{name}.url"):
@@ -26,19 +26,19 @@ def default_remote(root: Path) -> tuple[str, str]:
 
 
 def require_remote(root: Path) -> None:
-    """A default remote that keeps DVC's run-cache."""
+    """Check that there is a default remote and that it can hold DVC's run-cache."""
     name, url = default_remote(root)
     if url.startswith(("http://", "https://")):
         raise UserError(f"remote '{name}': found {url}, allowed: a folder, ssh://, s3://…; HTTP has no run-cache")
 
 
 def share_remote(source: Path, clone: Path) -> None:
-    """Let a clone use the default remote of the repository that it was made from."""
+    """Let a clone use the default remote of its source repository."""
     if (source / _LOCAL).exists():
         shutil.copyfile(source / _LOCAL, clone / _LOCAL)
     name, url = _remote_of(source)
-    if not _HAS_SCHEME.match(url):  # a folder may be given from where the source is
-        ask(clone, "remote", "add", "--local", "--force", "--default", name, url)
+    if not _HAS_SCHEME.match(url):  # a folder may be relative to the source
+        run_dvc(clone, "remote", "add", "--local", "--force", "--default", name, url)
 
 
 @cache

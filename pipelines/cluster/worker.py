@@ -1,6 +1,6 @@
-"""`ebmbench worker ADDRESS`: this machine's slots, each a Dask worker of one thread with a clone and a GPU of its own.
+"""`ebmbench worker ADDRESS`: start Dask workers of one thread, each with a clone of its own and a GPU if there is one.
 
-The command may be given in any clone of the project, even in one that is worked in: slots are in `work/workers/`.
+The command may be given in any clone of the project, even one that the user works in: its own are in `work/workers/`.
 """
 
 import os
@@ -17,18 +17,18 @@ from ebmbench.workspace.layout import LOGS, WORKERS, require_pipeline
 from ebmbench.workspace.locks import hold
 from pipelines.cluster import NEEDS_EXTRA
 from pipelines.cluster.remote import require_remote
-from pipelines.cluster.slot import Slot
+from pipelines.cluster.worker_clone import WorkerClone
 from pipelines.execution.dvc import environment
 from pipelines.execution.local import VISIBLE, visible_gpus
-from pipelines.execution.process import Process, guarded
-from pipelines.planning.resources import jobs_or_cores
+from pipelines.execution.process import Process, start_guarded
+from pipelines.planning.resources import count_jobs
 
-_DEATH_SECONDS = 60  # without a scheduler for so long, a worker ends
+_DEATH_SECONDS = 60  # without a scheduler a worker ends after this time
 _POLL_SECONDS = 0.5
 
 
-def serve(root: Path, scheduler: str, jobs: int | None) -> int:
-    """Work for the scheduler until Ctrl-C, or until it is gone."""
+def run_workers(root: Path, scheduler: str, jobs: int | None) -> int:
+    """Run workers for the scheduler until Ctrl-C, or until it is gone."""
     root = root.resolve()
     require_pipeline(root)
     require_remote(root)
@@ -36,28 +36,28 @@ def serve(root: Path, scheduler: str, jobs: int | None) -> int:
         raise UserError(f"ebmbench worker {NEEDS_EXTRA}")
     with ExitStack() as stack:
         workers = [
-            stack.enter_context(_worker(slot, scheduler, gpu))
-            for slot, gpu in _slots(root, jobs_or_cores(jobs), visible_gpus(), stack)
+            stack.enter_context(_start_worker(clone, scheduler, gpu))
+            for clone, gpu in _lock_clones(root, count_jobs(jobs), visible_gpus(), stack)
         ]
-        slots = f"{len(workers)} slot{'s' * (len(workers) != 1)}"
-        print(f"{slots} for {scheduler}, logs in {LOGS}; Ctrl-C stops", file=sys.stderr, flush=True)
+        count = f"{len(workers)} worker{'s' * (len(workers) != 1)}"
+        print(f"{count} for {scheduler}, logs in {LOGS}; Ctrl-C stops", file=sys.stderr, flush=True)
         while all(process.poll() is None for process in workers):
             time.sleep(_POLL_SECONDS)
     raise UserError(f"a worker has ended: no scheduler at {scheduler}, or see {LOGS}/worker-*.log")
 
 
-def _slots(root: Path, jobs: int, gpus: list[str], owner: ExitStack) -> Iterator[tuple[Slot, str | None]]:
-    """The first slots that no other `ebmbench worker` holds; as many of them as there are GPUs get one."""
+def _lock_clones(root: Path, jobs: int, gpus: list[str], owner: ExitStack) -> Iterator[tuple[WorkerClone, str | None]]:
+    """The first clones that no other `ebmbench worker` uses, with a GPU each while there are any."""
     number = 0
     for gpu in [*gpus[:jobs], *[None] * max(0, jobs - len(gpus))]:
         number += 1
-        while not _held(root / WORKERS / f"worker-{number}.lock", owner):
+        while not _lock(root / WORKERS / f"worker-{number}.lock", owner):
             number += 1
-        yield Slot(root / WORKERS / str(number), root), gpu
+        yield WorkerClone(root / WORKERS / str(number), root), gpu
 
 
-def _held(path: Path, owner: ExitStack) -> bool:
-    """Hold a lock until `owner` is closed; whether it was free."""
+def _lock(path: Path, owner: ExitStack) -> bool:
+    """Hold a lock until `owner` is closed; returns whether it was free."""
     try:
         owner.enter_context(hold(path, "held by another worker"))
     except UserError:
@@ -66,14 +66,14 @@ def _held(path: Path, owner: ExitStack) -> bool:
 
 
 @contextmanager
-def _worker(slot: Slot, scheduler: str, gpu: str | None) -> Iterator[Process]:
-    name = f"{socket.gethostname()}-{os.getpid()}-{slot.root.name}"
+def _start_worker(clone: WorkerClone, scheduler: str, gpu: str | None) -> Iterator[Process]:
+    name = f"{socket.gethostname()}-{os.getpid()}-{clone.root.name}"
     options = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--name", name, "--memory-limit", "0"]
-    options += ["--death-timeout", str(_DEATH_SECONDS), "--local-directory", str(slot.root.parent / "dask")]
+    options += ["--death-timeout", str(_DEATH_SECONDS), "--local-directory", str(clone.root.parent / "dask")]
     options += ["--resources", "gpu=1"] if gpu is not None else []
-    own = {**slot.variables(), **({VISIBLE: gpu} if gpu is not None else {})}
+    own = {**clone.variables(), **({VISIBLE: gpu} if gpu is not None else {})}
     command = [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, *options]
-    log = slot.source / LOGS / f"worker-{slot.root.name}.log"
+    log = clone.source / LOGS / f"worker-{clone.root.name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    with guarded(command, log, slot.source, {**environment(), **own}) as process:
+    with start_guarded(command, log, clone.source, {**environment(), **own}) as process:
         yield process

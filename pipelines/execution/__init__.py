@@ -1,1 +1,1 @@
-"""Running stages: the queue, DVC as a command, processes that end with their parent, signals."""
+"""Run stages: the queue, DVC as a command, processes that end with their parent, clones, signals."""

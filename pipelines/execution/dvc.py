@@ -1,11 +1,10 @@
-"""DVC as a command: how it is called, in which environment, and how its errors read.
+"""Call DVC as a command: its environment, its errors, and the repair of its lock table after a crash.
 
 The command line is DVC's stable interface, and a command can be stopped; its Python API offers neither.
-Any other `dvc` in the workspace may make a call fail for a moment, so questions are asked again for a while.
 
-DVC notes in a table which process reads and writes which path. What a killed `dvc` noted stays there, and DVC takes it
-as dead only while no process has its number. After a restart, above all of a container, another one soon has:
-`mended` tells the two apart.
+DVC notes in a table (`.dvc/tmp/rwlock`) which process reads and writes which path. The entries of a killed `dvc` stay
+there, and DVC ignores them only while no process has its number. After a restart, above all of a container, another
+process soon has it. `repair_lock_table` removes the entries of dead processes.
 """
 
 import json
@@ -29,23 +28,23 @@ PATIENCE_SECONDS = 60.0
 PAUSE_SECONDS = 1.0
 
 # dvc/lock.py (the whole repository) and dvc/rwlock.py (one path); `--wait-for-lock` waits only for the first.
+_LOCK_ERRORS = ("Unable to acquire lock", "is busy, it is being blocked by")
 _TABLE_ERRORS = ("RWLock-file", "codec can't decode")
 _TABLE, _TABLE_LOCK = "rwlock", "rwlock.lock"
 _TABLE_SECONDS = 3.0  # DVC holds the table's lock for milliseconds
-_CLOCK_SECONDS = 2.0  # by which a process's start and a file's time may be wrong
-_LOCK_ERRORS = ("Unable to acquire lock", "is busy, it is being blocked by")
+_CLOCK_SECONDS = 2.0  # tolerance between the start of a process and the time of a file
 
 
 def is_lock_error(text: str) -> bool:
-    """Whether DVC failed only because another `dvc` was at work."""
+    """Whether DVC failed only because another `dvc` was active."""
     return any(error in text for error in _LOCK_ERRORS)
 
 
 def environment() -> dict[str, str]:
-    """Stage commands say `python`, so this one comes first; a known shell; one thread per stage; no phoning home."""
+    """The environment of DVC and its stages: this Python, one thread per stage, no analytics."""
     folders = [str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
     own = {
-        "PATH": os.pathsep.join(folders),
+        "PATH": os.pathsep.join(folders),  # the stages' commands begin with `python`
         "SHELL": "/bin/sh",  # DVC runs commands with it, and a service account's is `nologin`
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
@@ -56,92 +55,94 @@ def environment() -> dict[str, str]:
     return {**os.environ, **own}
 
 
-def ask(root: Path, *question: str, patience: float = PATIENCE_SECONDS) -> str:
-    """What `dvc <question>` prints; a `UserError` with DVC's own words if it fails."""
+def run_dvc(root: Path, *words: str, patience: float = PATIENCE_SECONDS) -> str:
+    """Run `dvc <words>` and return its output; raise a `UserError` with DVC's own message if it fails.
+
+    While another `dvc` is active in the workspace the call is repeated, for `patience` seconds.
+    """
     give_up = time.monotonic() + patience
     while True:
-        code, said, complaint = _call(root, question)
+        code, output, errors = _call(root, words)
         if code == 0:
-            return said
-        if mended(root, complaint):
+            return output
+        if repair_lock_table(root, errors):
             continue
-        if not is_lock_error(complaint) or time.monotonic() > give_up:
-            raise _refusal(question[0], complaint)
+        if not is_lock_error(errors) or time.monotonic() > give_up:
+            raise _user_error(words[0], errors)
         time.sleep(PAUSE_SECONDS)
 
 
-def _call(root: Path, question: tuple[str, ...]) -> tuple[int, str, str]:
-    """Exit code, output and errors. Out of reach of a Ctrl-C, and never killed: DVC writes files in place."""
-    pipe, command = subprocess.PIPE, [*DVC, *question]
+def _call(root: Path, words: tuple[str, ...]) -> tuple[int, str, str]:
+    """Exit code, output and errors. Ctrl-C does not reach it: DVC writes files in place and must not be cut off."""
     with subprocess.Popen(
-        command,
+        [*DVC, *words],
         cwd=root,
         env=environment(),
-        stdout=pipe,
-        stderr=pipe,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         encoding="utf-8",  # whatever the locale
         errors="replace",
         start_new_session=True,
     ) as process:
-        said, complaint = process.communicate()
-    return process.returncode, said, complaint
+        output, errors = process.communicate()
+    return process.returncode, output, errors
 
 
-def mended(root: Path, complaint: str) -> bool:
-    """Whether DVC failed for something in its table that is now gone: half a file, or entries of dead processes."""
-    if not is_lock_error(complaint) and not any(error in complaint for error in _TABLE_ERRORS):
+def repair_lock_table(root: Path, errors: str) -> bool:
+    """If DVC failed because of its lock table, remove what is broken or dead from it; whether anything was."""
+    if not is_lock_error(errors) and not any(error in errors for error in _TABLE_ERRORS):
         return False
-    # As DVC looks for it: the project may be a part of a larger repository.
+    # DVC looks for it in the same way: the project may be a part of a larger repository.
     folder = next((place / ".dvc/tmp" for place in (root, *root.parents) if (place / ".dvc").is_dir()), root)
-    with _table_held(folder) as ours:
-        return ours and _mend(folder / _TABLE)
+    with _lock_table(folder) as locked:
+        return locked and _repair(folder / _TABLE)
 
 
 @contextmanager
-def _table_held(folder: Path) -> Iterator[bool]:
-    """Keep DVC from its table, which it reads and writes under this lock alone; whether that could be had."""
+def _lock_table(folder: Path) -> Iterator[bool]:
+    """Hold the lock under which DVC reads and writes its table; yields whether that was possible."""
     try:
-        # Never made here: with `core.hardlink_lock` the file's mere existence is the lock.
+        # The file is never created here: with `core.hardlink_lock` its mere existence is the lock.
         file = (folder / _TABLE_LOCK).open("r+b")
     except OSError:
         yield (folder / _TABLE).exists()
         return
     give_up = time.monotonic() + _TABLE_SECONDS
     with file:
-        while not (ours := lock_descriptor(file.fileno(), blocking=False)) and time.monotonic() < give_up:
+        while not (locked := lock_descriptor(file.fileno(), blocking=False)) and time.monotonic() < give_up:
             time.sleep(0.01)
-        yield ours
+        yield locked
 
 
-def _mend(path: Path) -> bool:
-    """Remove a table that is none, as a power cut leaves it, or the entries of processes that are no more."""
+def _repair(path: Path) -> bool:
+    """Remove an unreadable table, as a power cut leaves it, or the entries of dead processes."""
     try:
         written, table = path.stat().st_mtime, json.loads(path.read_bytes())
-        kept = _without_dead(table, written)
+        alive = _living_entries(table, written)
     except FileNotFoundError:
         return False
     except (ValueError, TypeError, KeyError, AttributeError):
         path.unlink(missing_ok=True)  # DVC makes a new one
         return True
-    if kept == {"write": {}, "read": {}, **table}:
+    if alive == {"write": {}, "read": {}, **table}:
         return False
-    write_text(path, json.dumps(kept))
+    write_text(path, json.dumps(alive))
     return True
 
 
-def _without_dead(table: dict[str, Any], written: float) -> dict[str, Any]:
-    """The table as DVC has it, `{"write": {path: entry}, "read": {path: [entry, ...]}}`, of living processes."""
+def _living_entries(table: dict[str, Any], written: float) -> dict[str, Any]:
+    """The entries of living processes in DVC's table, `{"write": {path: entry}, "read": {path: [entry, ...]}}`."""
     write, read = table.get("write", {}), table.get("read", {})
     return {
-        "write": {path: entry for path, entry in write.items() if _lives(entry, written)},
-        "read": {path: [entry for entry in entries if _lives(entry, written)] for path, entries in read.items()},
+        "write": {path: entry for path, entry in write.items() if _is_alive(entry, written)},
+        "read": {path: [entry for entry in entries if _is_alive(entry, written)] for path, entries in read.items()},
     }
 
 
-def _lives(entry: dict[str, Any], written: float) -> bool:
-    """Whether the process that made the entry still runs, not merely one that got its number later.
+def _is_alive(entry: dict[str, Any], written: float) -> bool:
+    """Whether the process that made the entry still runs, and not another one that got its number later.
 
-    The command line decides. Only where it cannot does the time of the start, which is wrong once a clock was set.
+    The command line decides. Without one the time of the start decides, which is wrong after the clock was set.
     """
     import psutil
 
@@ -150,31 +151,31 @@ def _lives(entry: dict[str, Any], written: float) -> bool:
         process = psutil.Process(pid)
         if process.status() == psutil.STATUS_ZOMBIE:
             return False
-        if cmd.partition(" ")[0] in ("", "-c"):  # Python without a file: any may have called DVC
+        if cmd.partition(" ")[0] in ("", "-c"):  # Python without a file: any program may have called DVC
             return bool(process.create_time() <= written + _CLOCK_SECONDS)
         return _is_call(cmd, process.cmdline())
     except psutil.NoSuchProcess:
         return False
-    except psutil.AccessDenied:  # another user's, of which no more can be known
+    except psutil.AccessDenied:  # another user's process
         return True
 
 
 def _is_call(cmd: str, words: list[str]) -> bool:
-    """Whether a process with these words as its command line has `cmd` as its `" ".join(sys.argv)`."""
-    return any(cmd == " ".join(words[i:]) or cmd.endswith(_calls(words[i:])) for i in range(len(words)))
+    """Whether a process with the command line `words` can have `cmd` as its `" ".join(sys.argv)`."""
+    return any(cmd == " ".join(words[i:]) or cmd.endswith(_argv_endings(words[i:])) for i in range(len(words)))
 
 
-def _calls(words: list[str]) -> tuple[str, ...]:
+def _argv_endings(words: list[str]) -> tuple[str, ...]:
     """How `sys.argv` may end: for `python -m dvc` it begins with a file, for a program perhaps with its whole path."""
     module = words[0].removeprefix("-m").replace(".", "/")
     files = (f"/{module}/__main__.py", f"/{module}.py", f"/{Path(words[0]).name}")
     return tuple(" ".join([file, *words[1:]]) for file in files)
 
 
-def _refusal(command: str, stderr: str) -> UserError:
-    said = " ".join(stderr.replace("ERROR:", " ").split()) or "no message"
-    if is_lock_error(stderr):
-        return UserError(f"another dvc command is at work here; try again when it has ended (dvc: {said})")
-    # Without its lock DVC finds every stage changed, and work/ and the run-cache still have what they made.
-    hint = f"; take it from Git again (`git checkout {DVC_LOCK}`) or remove it" if DVC_LOCK in said else ""
-    return UserError(f"dvc {command} failed: {said}{hint}")
+def _user_error(command: str, errors: str) -> UserError:
+    message = " ".join(errors.replace("ERROR:", " ").split()) or "no message"
+    if is_lock_error(errors):
+        return UserError(f"another dvc command is at work here; try again when it has ended (dvc: {message})")
+    # Removing dvc.lock loses nothing: work/ and the run-cache still have the outputs.
+    hint = f"; take it from Git again (`git checkout {DVC_LOCK}`) or remove it" if DVC_LOCK in message else ""
+    return UserError(f"dvc {command} failed: {message}{hint}")

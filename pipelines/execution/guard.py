@@ -1,13 +1,13 @@
-"""Run a command that never outlives whoever asked for it: `python guard.py PIPE COMMAND...`.
+"""Run a command that never outlives the process that started it: `python guard.py PIPE COMMAND...`.
 
-The asker holds the other end of the pipe. When that end closes, because the asker wants to stop or because it
-was killed in whatever way, the command and all it has started are asked to stop (SIGINT, as Ctrl-C would)
-and, a little later, killed. Why not `prctl(PR_SET_PDEATHSIG)`: it reaches the child but not its children, it
-fires when the *thread* that started the child ends, and only Linux has it. Standard library only: it must
-start fast.
+The starter holds the other end of the pipe. When that end closes, because the starter wants to stop or was killed,
+the command and all its children get SIGINT, as from Ctrl-C, and a few seconds later SIGKILL. `prctl(PR_SET_PDEATHSIG)`
+would not do: it does not reach the children's children, it fires when the *thread* that started the child ends, and
+only Linux has it. This file imports the standard library only, because it must start fast.
 
-DVC writes `dvc.lock` and its table of locks in place: stopped in the middle it leaves half a file, and no `dvc` command
-works any more. It does so only while it holds its repository's lock. Who stops it therefore takes that lock first.
+DVC writes `dvc.lock` and its lock table in place. If it is stopped while it writes, half a file remains and no `dvc`
+command works any more. It writes only while it holds its repository's lock, so the guard takes that lock before it
+sends a signal.
 """
 
 import contextlib
@@ -27,41 +27,41 @@ _DVC_LOCK = ".dvc/tmp/lock"
 
 
 def main(pipe: int, command: list[str]) -> int:
-    """Run the command in a process group of its own; its exit code, as a shell would give it."""
-    signal.signal(signal.SIGTERM, _leave)
-    # A flow started with `&` ignores SIGINT, and so would the command, which would then not hear us.
+    """Run the command in a process group of its own and return its exit code, as a shell would."""
+    signal.signal(signal.SIGTERM, _exit)
+    # A flow started with `&` ignores SIGINT, and the command would inherit that.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     child = subprocess.Popen(command, process_group=0)
     try:
         threading.Thread(target=_stop_when_closed, args=(pipe, child.pid), daemon=True).start()
         _wait_unreaped(child)
     except SystemExit:
-        with _dvc_at_rest():
+        with _hold_dvc_lock():
             _signal_group(child.pid, signal.SIGKILL)
         raise
     finally:
-        _signal_group(child.pid, signal.SIGKILL)  # whatever the command left behind
+        _signal_group(child.pid, signal.SIGKILL)  # what the command left in the background
         code = child.wait()
     return code if code >= 0 else 128 - code
 
 
-def _leave(number: int, frame: FrameType | None) -> None:
+def _exit(number: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
 
 def _stop_when_closed(pipe: int, group: int) -> None:
     while os.read(pipe, 1):
         pass
-    with _dvc_at_rest():
+    with _hold_dvc_lock():
         _signal_group(group, signal.SIGINT)
     time.sleep(GRACE_SECONDS)
-    with _dvc_at_rest():
+    with _hold_dvc_lock():
         _signal_group(group, signal.SIGKILL)
 
 
 @contextlib.contextmanager
-def _dvc_at_rest() -> Iterator[None]:
-    """Hold the lock of the DVC repository here, if there is one, unless it is held by others for too long."""
+def _hold_dvc_lock() -> Iterator[None]:
+    """Hold the lock of the DVC repository, if there is one; after a few seconds go on without it."""
     try:
         lock = os.open(_DVC_LOCK, os.O_RDWR)
     except OSError:
@@ -69,14 +69,14 @@ def _dvc_at_rest() -> Iterator[None]:
         return
     give_up = time.monotonic() + _PATIENCE_SECONDS
     try:
-        while not _taken(lock) and time.monotonic() < give_up:
+        while not _try_lock(lock) and time.monotonic() < give_up:
             time.sleep(0.01)
         yield
     finally:
         os.close(lock)
 
 
-def _taken(lock: int) -> bool:
+def _try_lock(lock: int) -> bool:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -85,7 +85,7 @@ def _taken(lock: int) -> bool:
 
 
 def _wait_unreaped(child: subprocess.Popen[bytes]) -> None:
-    """Wait, but leave the zombie: as long as it is there, no other process can get its number as a group."""
+    """Wait, but leave the zombie: while it exists, no other process group can get its number."""
     if hasattr(os, "waitid"):
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     else:
@@ -93,7 +93,7 @@ def _wait_unreaped(child: subprocess.Popen[bytes]) -> None:
 
 
 def _signal_group(group: int, number: signal.Signals) -> None:
-    # All gone already; for a zombie macOS answers "not permitted".
+    # The group may be gone; for a zombie macOS answers "not permitted".
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
 

@@ -1,11 +1,7 @@
-"""The GPUs that this process may use, and one each for the jobs that ask.
+"""Run stages on this machine, each as `dvc repro --single-item` under a guard, with a GPU of its own if its cell asks.
 
-`CUDA_VISIBLE_DEVICES` says which, as for any CUDA program; without it NVIDIA's own tool is asked. Torch would know
-too, but takes seconds to import, and would then hold a context on every GPU.
-
-Stages on this machine: each one supervised `dvc repro --single-item`, with a GPU of its own if its cell asks.
-
-Who runs the stages: this machine, or the workers of a Dask scheduler.
+The usable GPUs are those of `CUDA_VISIBLE_DEVICES`, or else those that `nvidia-smi` lists. Torch is not asked: it takes
+seconds to import and would hold a context on every GPU.
 """
 
 import os
@@ -21,13 +17,83 @@ from ebmbench.errors import UserError
 from pipelines.execution.process import reproduce
 from pipelines.outcome import Outcome
 from pipelines.planning.plan import Plan, Stage
-from pipelines.planning.resources import Room, jobs_or_cores
+from pipelines.planning.resources import Capacity, count_jobs
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
+class Runner(Protocol):
+    """Who runs the stages: a `LocalRunner` or a `ClusterRunner`."""
+
+    @property
+    def description(self) -> str:
+        """How many at a time, or where; ends the first line of a run."""
+
+    def capacity(self) -> Capacity:
+        """How much may run at once, now."""
+
+    def run(self, stage: str, stop: Event, force: bool = False) -> Outcome:
+        """Bring one stage up to date, or give up when `stop` is set. `force` runs it whatever DVC says."""
+
+
+@contextmanager
+def open_runner(root: Path, plan: Plan, jobs: int | None, scheduler: str | None) -> Iterator[Runner]:
+    """A runner on this machine, or on the workers of a Dask scheduler; Dask is imported only then."""
+    if scheduler is None:
+        yield LocalRunner(root, plan, count_jobs(jobs))
+        return
+    from pipelines.cluster.client import connect
+
+    with connect(root, plan, scheduler) as runner:
+        yield runner
+
+
+class LocalRunner:
+    """Runs stages in the workspace itself."""
+
+    def __init__(self, root: Path, plan: Plan, jobs: int) -> None:
+        self.root, self.jobs = root, jobs
+        self.gpus = {stage.name: stage.gpus for stage in plan.todo if stage.gpus}
+        self.pool = GpuPool(visible_gpus() if self.gpus else [])
+        _check_gpus(plan.todo, self.pool.size)
+
+    @property
+    def description(self) -> str:
+        """How many at a time."""
+        return f"{self.jobs} at a time"
+
+    def capacity(self) -> Capacity:
+        """The jobs and GPUs of this machine."""
+        return Capacity(self.jobs, self.pool.size)
+
+    def run(self, stage: str, stop: Event, force: bool = False) -> Outcome:
+        """Bring one stage up to date."""
+        with self.pool.lend(self.gpus.get(stage, 0)) as variables:
+            return reproduce(self.root, stage, stop, variables=variables, force=force)
+
+
+class GpuPool:
+    """Lends each GPU to one stage at a time."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.size = len(names)
+        self._free: SimpleQueue[str] = SimpleQueue()
+        for name in names:
+            self._free.put(name)
+
+    @contextmanager
+    def lend(self, gpus: int) -> Iterator[dict[str, str]]:
+        """The environment variables of a stage with so many GPUs; one with none sees none of the pool's."""
+        names = [self._free.get() for _ in range(gpus)]
+        try:
+            yield {VISIBLE: ",".join(names)} if self.size else {}
+        finally:
+            for name in names:
+                self._free.put(name)
+
+
 def visible_gpus() -> list[str]:
-    """Their names, as `CUDA_VISIBLE_DEVICES` takes them."""
+    """The names of the usable GPUs, as `CUDA_VISIBLE_DEVICES` takes them."""
     if VISIBLE in os.environ:
         names = [name.strip() for name in os.environ[VISIBLE].split(",")]
         return [name for name in names if name not in ("", "-1", "NoDevFiles")]
@@ -39,82 +105,11 @@ def visible_gpus() -> list[str]:
     return [str(number) for number, _ in enumerate(lines)] if listed.returncode == 0 else []
 
 
-def require_gpus(stages: Sequence[Stage], gpus: int) -> None:
-    """A machine without a GPU would wait for one for ever."""
-    asking = [stage for stage in stages if stage.gpus > gpus]
-    if asking:
-        first = asking[0]
-        raise UserError(
-            f"params.yaml: resources: {first.name} asks for {first.gpus} GPU, found {gpus} on this machine; "
-            "take the request out, or run with --runner dask on workers that have one"
-        )
-
-
-class Devices:
-    """Lends each GPU to one job at a time."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self.count = len(names)
-        self._free: SimpleQueue[str] = SimpleQueue()
-        for name in names:
-            self._free.put(name)
-
-    @contextmanager
-    def lent(self, gpus: int) -> Iterator[dict[str, str]]:
-        """The variables for a job that asks for so many. One that asks for none gets none, if there are any to lend."""
-        names = [self._free.get() for _ in range(gpus)]
-        try:
-            yield {VISIBLE: ",".join(names)} if self.count else {}
-        finally:
-            for name in names:
-                self._free.put(name)
-
-
-class Local:
-    """Runs stages in the workspace itself."""
-
-    def __init__(self, root: Path, plan: Plan, jobs: int) -> None:
-        self.root, self.jobs = root, jobs
-        self.gpus = {stage.name: stage.gpus for stage in plan.todo if stage.gpus}
-        self.devices = Devices(visible_gpus() if self.gpus else [])
-        require_gpus(plan.todo, self.devices.count)
-
-    @property
-    def told(self) -> str:
-        """For the first line of a run."""
-        return f"{self.jobs} at a time"
-
-    def room(self) -> Room:
-        """What this machine has does not change."""
-        return Room(self.jobs, self.devices.count)
-
-    def run(self, stage: str, stop: Event, force: bool = False) -> Outcome:
-        """Bring one stage up to date."""
-        with self.devices.lent(self.gpus.get(stage, 0)) as variables:
-            return reproduce(self.root, stage, stop, variables=variables, force=force)
-
-
-class Crew(Protocol):
-    """`Local` or `Cluster`."""
-
-    @property
-    def told(self) -> str:
-        """How many at a time, or where, for a person."""
-
-    def room(self) -> Room:
-        """How much may run at once, now."""
-
-    def run(self, stage: str, stop: Event, force: bool = False) -> Outcome:
-        """Bring one stage up to date, or give up when `stop` is set; with `force` run it whatever DVC says."""
-
-
-@contextmanager
-def crew(root: Path, plan: Plan, jobs: int | None, scheduler: str | None) -> Iterator[Crew]:
-    """The crew that was asked for; Dask is imported only where it is."""
-    if scheduler is None:
-        yield Local(root, plan, jobs_or_cores(jobs))
-        return
-    from pipelines.cluster.client import cluster
-
-    with cluster(root, plan, scheduler) as workers:
-        yield workers
+def _check_gpus(stages: Sequence[Stage], gpus: int) -> None:
+    """Refuse a plan that would wait forever for GPUs that this machine does not have."""
+    for stage in stages:
+        if stage.gpus > gpus:
+            raise UserError(
+                f"params.yaml: resources: {stage.name} asks for {stage.gpus} GPU, found {gpus} on this machine; "
+                "remove the request, or run with --runner dask on workers that have one"
+            )

@@ -1,9 +1,9 @@
-"""The ready-queue: a stage starts when its upstreams are done and a slot is free.
+"""The queue of stages: a stage starts when its upstreams have ended and there is capacity for it.
 
-Among the ready stages the one with the longest path still before it goes first. A stage that fails blocks
-what follows from it and nothing else; only `report` runs all the same, since a failure is something to
-report. This file knows nothing of DVC or Prefect: `run_stage` does the work, in a thread, until it is done or
-`stop` is set. How much may run at once is asked again and again, for machines may come and go.
+Of the ready stages the one with the longest path after it starts first. A failed stage blocks those that follow from
+it and no others; only `report` runs all the same, because it shows failures. The queue knows neither DVC nor Prefect:
+`run_stage` does the work, in a thread, until it is done or `stop` is set. The capacity is read again all the time,
+because workers come and go.
 """
 
 import contextvars
@@ -11,54 +11,50 @@ import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
 from threading import Event
 
 from ebmbench.workspace.layout import REPORT
 from pipelines.outcome import BLOCKED, FAILED, Outcome
 from pipelines.planning.plan import Plan, Stage
-from pipelines.planning.resources import Room
+from pipelines.planning.resources import Capacity
 
 RunStage = Callable[[str, Event], Outcome]
-Rooms = Callable[[], Room]
-OnEvent = Callable[[Stage, Outcome | None], None]  # None: the stage starts; an outcome: it has settled
+OnEvent = Callable[[Stage, Outcome | None], None]  # None: the stage starts; an outcome: it has ended
 
-_LOOK_SECONDS = 1.0  # until the room is looked at again
+_POLL_SECONDS = 1.0  # until the capacity is read again
 
 
-def drain(
+def run_queue(
     plan: Plan,
-    room: int | Rooms,
+    capacity: int | Callable[[], Capacity],
     run_stage: RunStage,
     keep_going: bool = True,
-    on_event: OnEvent | None = None,
+    on_event: OnEvent = lambda stage, outcome: None,
     stop: Event | None = None,
 ) -> dict[str, Outcome]:
-    """Run all that is to do, as much at a time as there is room.
+    """Run all stale stages, as many at a time as the capacity allows.
 
-    Whoever sets `stop` stops what runs, and nothing more starts; an interrupt does so too and is raised again.
+    Setting `stop` stops the running stages, and no other starts. An interrupt does the same and is raised again.
     """
-    rooms = room if callable(room) else lambda: Room(room)
-    queue = _Queue(plan.todo, keep_going, on_event or _ignore)
+    read_capacity = capacity if callable(capacity) else lambda: Capacity(capacity)
+    queue = _Queue(plan.todo, keep_going, on_event)
     stop = stop or Event()
     with ThreadPoolExecutor(max_workers=max(1, len(plan.todo))) as pool:
         try:
-            while (queue.waiting or queue.running) and not stop.is_set():
-                queue.block()
-                for stage in queue.ready(rooms()):
-                    # A fresh copy of the context: Prefect finds there the flow run that a task belongs to.
+            while queue.is_active() and not stop.is_set():
+                for stage in queue.take(read_capacity()):
+                    # A fresh copy of the context: in it Prefect finds the flow run that a task belongs to.
                     context = contextvars.copy_context()
                     queue.start(stage, pool.submit(context.run, run_stage, stage.name, stop))
                 queue.settle()
-            queue.abandon()
         except BaseException:
             stop.set()
-            queue.abandon()
             raise
+        finally:
+            while queue.running:
+                queue.settle()
     return queue.outcomes
-
-
-def _ignore(stage: Stage, outcome: Outcome | None) -> None:
-    pass
 
 
 @dataclass
@@ -66,61 +62,62 @@ class _Queue:
     todo: tuple[Stage, ...]
     keep_going: bool
     on_event: OnEvent
+    ready: list[Stage] = field(default_factory=list)
     running: dict[Future[Outcome], Stage] = field(default_factory=dict)
     outcomes: dict[str, Outcome] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.waiting = {stage.name: stage for stage in self.todo}
-        self.depth = _depths(self.todo)
+        self.stages = {stage.name: stage for stage in self.todo}
+        self.path_lengths = _path_lengths(self.todo)
+        self.sorter = TopologicalSorter({stage.name: stage.upstreams for stage in self.todo})
+        self.sorter.prepare()
 
-    def ready(self, room: Room) -> list[Stage]:
-        settled = self.outcomes.keys()
-        free = [stage for stage in self.waiting.values() if settled >= set(stage.upstreams)]
-        chosen: list[Stage] = []
-        for stage in sorted(free, key=lambda stage: -self.depth[stage.name]):
-            beside = [*self.running.values(), *chosen]
-            if room.admits(stage.gpus, (other.gpus for other in beside)):
-                chosen.append(stage)
-        return chosen
+    def is_active(self) -> bool:
+        return self.sorter.is_active()
+
+    def take(self, capacity: Capacity) -> list[Stage]:
+        """Remove the stages to start now from `ready`; block those that can no longer run."""
+        self._update_ready()
+        taken: list[Stage] = []
+        for stage in sorted(self.ready, key=lambda stage: -self.path_lengths[stage.name]):
+            beside = [*self.running.values(), *taken]
+            if capacity.fits(stage.gpus, (other.gpus for other in beside)):
+                taken.append(stage)
+        self.ready = [stage for stage in self.ready if stage not in taken]
+        return taken
+
+    def _update_ready(self) -> None:
+        while True:
+            self.ready += [self.stages[name] for name in self.sorter.get_ready()]
+            blocked = {stage.name: cause for stage in self.ready if (cause := self._blocked_by(stage))}
+            if not blocked:
+                return
+            self.ready = [stage for stage in self.ready if stage.name not in blocked]
+            for name, cause in blocked.items():
+                self._record(self.stages[name], Outcome(BLOCKED, cause=cause))
+
+    def _blocked_by(self, stage: Stage) -> str | None:
+        if not self.keep_going:
+            return next((name for name, outcome in self.outcomes.items() if outcome.kind == FAILED), None)
+        if stage.name == REPORT:
+            return None
+        bad = [(up, self.outcomes[up]) for up in stage.upstreams if not self.outcomes[up].good]
+        return next((outcome.cause if outcome.kind == BLOCKED else up for up, outcome in bad), None)
 
     def start(self, stage: Stage, future: Future[Outcome]) -> None:
-        del self.waiting[stage.name]
         self.running[future] = stage
         self.on_event(stage, None)
 
     def settle(self) -> None:
-        """Wait until a running stage is done, or for a moment."""
-        if not self.running:  # no room for any: machines may come
-            time.sleep(_LOOK_SECONDS if self.waiting else 0)
-        for future in wait(self.running, _LOOK_SECONDS, FIRST_COMPLETED).done:
+        """Record the running stages that have ended; wait a moment for the first."""
+        if not self.running and self.ready:  # no capacity for any: workers may come
+            time.sleep(_POLL_SECONDS)
+        for future in wait(self.running, _POLL_SECONDS, FIRST_COMPLETED).done:
             self._record(self.running.pop(future), _outcome(future))
-
-    def block(self) -> None:
-        """Give up what can no longer run. Upstreams come first in the plan, so one pass is enough."""
-        for stage in list(self.waiting.values()):
-            if cause := self._cause(stage):
-                del self.waiting[stage.name]
-                self._record(stage, Outcome(BLOCKED, cause=cause))
-
-    def abandon(self) -> None:
-        """Record how the stages that were told to stop have ended."""
-        while self.running:
-            self.settle()
-
-    def _cause(self, stage: Stage) -> str | None:
-        failed = [name for name, outcome in self.outcomes.items() if outcome.kind == FAILED]
-        if not self.keep_going:
-            return failed[0] if failed else None
-        if stage.name == REPORT:
-            return None
-        for up in stage.upstreams:
-            outcome = self.outcomes.get(up)
-            if outcome is not None and not outcome.good:
-                return outcome.cause if outcome.kind == BLOCKED else up
-        return None
 
     def _record(self, stage: Stage, outcome: Outcome) -> None:
         self.outcomes[stage.name] = outcome
+        self.sorter.done(stage.name)
         self.on_event(stage, outcome)
 
 
@@ -129,9 +126,10 @@ def _outcome(future: Future[Outcome]) -> Outcome:
     return future.result() if error is None else Outcome(FAILED, cause=f"{type(error).__name__}: {error}")
 
 
-def _depths(todo: tuple[Stage, ...]) -> dict[str, int]:
-    depth = {stage.name: 1 for stage in todo}
+def _path_lengths(todo: tuple[Stage, ...]) -> dict[str, int]:
+    """The number of stages on the longest path from each stage to the end."""
+    lengths = {stage.name: 1 for stage in todo}
     for stage in reversed(todo):
         for up in stage.upstreams:
-            depth[up] = max(depth[up], depth[stage.name] + 1)
-    return depth
+            lengths[up] = max(lengths[up], lengths[stage.name] + 1)
+    return lengths

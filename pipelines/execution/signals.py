@@ -1,4 +1,4 @@
-"""Why a run ends before its time: Ctrl-C, SIGTERM, or a cancellation in Prefect. All three stop it in the same way."""
+"""How a run is stopped early: by Ctrl-C, by SIGTERM, or by a cancellation in Prefect."""
 
 import signal
 import threading
@@ -15,22 +15,22 @@ _EXIT_SIGTERM = 143  # 128 + SIGTERM
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM. Whatever is done on Ctrl-C is to be done on it too, so it is one."""
+    """SIGTERM was received; a subclass, so that code for Ctrl-C handles it too."""
 
 
-def exit_code_of_stop(stopped: str) -> int:
-    """What the command ends with; a cancelled run was stopped by its user, if from elsewhere."""
+def stop_exit_code(stopped: str) -> int:
+    """The exit code of a run that was stopped in this way."""
     return _EXIT_SIGTERM if stopped == BY_SIGTERM else EXIT_STOPPED
 
 
-def named(interrupt: KeyboardInterrupt) -> str:
-    """Which of the two signals it was."""
+def describe_interrupt(interrupt: KeyboardInterrupt) -> str:
+    """`BY_SIGTERM` or `BY_USER`."""
     return BY_SIGTERM if isinstance(interrupt, Terminated) else BY_USER
 
 
 @contextmanager
-def sigterm_stops() -> Iterator[None]:
-    """While the block runs SIGTERM raises `Terminated`; only the main thread can ask for that."""
+def raise_on_sigterm() -> Iterator[None]:
+    """Let SIGTERM raise `Terminated` while the block runs; does nothing outside the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,1 +1,1 @@
-"""The only code that knows Prefect: flows, schedules, artifacts, server, cancellation."""
+"""Everything that uses Prefect: flows, schedules, artifacts, the server, cancellation."""

@@ -1,8 +1,7 @@
-"""What a person sees of a run in Prefect: how far it is, tables of its stages and of its cells, the report itself,
-and what moved since the last release.
+"""The artifacts of a run in Prefect: its progress, tables of its stages and cells, the report and the comparison.
 
-All of it is a courtesy: when Prefect's server no longer answers, the stages go on and nothing more is sent. While they
-run it is sent from a thread of its own, since Prefect tries for a while before it gives a server up.
+Artifacts are optional: if Prefect's server no longer answers, the stages go on and nothing more is sent. Progress is
+sent from a thread of its own, because Prefect retries for a while before it gives up.
 """
 
 import re
@@ -20,7 +19,7 @@ from prefect.artifacts import (
     update_progress_artifact,
 )
 
-from pipelines.display import Look
+from pipelines.display import ReadProgress
 from pipelines.outcome import Outcome, Result
 from pipelines.planning.plan import Plan, Stage
 
@@ -30,18 +29,18 @@ _FIGURE = re.compile(r"!\[(.*?)\]\([^)]*\)")
 
 
 class Artifacts:
-    """The artifacts of one flow run; `look` tells how far a running stage is."""
+    """The artifacts of one flow run; `read` gives the progress of a running stage."""
 
-    def __init__(self, plan: Plan, look: Look) -> None:
-        self.plan, self.look = plan, look
+    def __init__(self, plan: Plan, read: ReadProgress) -> None:
+        self.plan, self.read = plan, read
         self.running: dict[str, None] = {}  # in the order in which they started
         self.settled = 0
         self.lost = False
         self.progress: UUID | None = None
         self._send(self._start)
 
-    def see(self, stage: Stage, outcome: Outcome | None) -> None:
-        """Take note of a start (no outcome yet) or an end. Nothing is sent: who calls this has stages to start."""
+    def count(self, stage: Stage, outcome: Outcome | None) -> None:
+        """Count a start (no outcome yet) or an end, without sending it, so that the queue does not wait."""
         if outcome is None:
             self.running[stage.name] = None
         else:
@@ -49,20 +48,22 @@ class Artifacts:
             self.settled += 1
 
     def refresh(self) -> None:
-        """Tell how far all is."""
+        """Send the progress of the run."""
         artifact, total = self.progress, len(self.plan.todo)
         if artifact is None:
             return
-        pulses = {name: self.look(name) for name in tuple(self.running)}
-        percent = 100.0 * (self.settled + sum(pulse.fraction for pulse in pulses.values() if pulse)) / total
+        progress = {name: self.read(name) for name in tuple(self.running)}
+        percent = 100.0 * (self.settled + sum(stage.fraction for stage in progress.values() if stage)) / total
         lines = [f"{self.settled} of {total} stages have settled"]
-        lines += [f"- {name} {pulse.told() if pulse else ''}".rstrip() for name, pulse in pulses.items()]
+        lines += [f"- {name} {stage.describe() if stage else ''}".rstrip() for name, stage in progress.items()]
         self._send(lambda: update_progress_artifact(artifact, min(percent, 100.0), "\n".join(lines)))
 
     def publish(self, root: Path, result: Result) -> None:
-        """How far it came, tables of all that was to do, and the pages that this run wrote."""
+        """Send the final progress, the tables, and the pages that this run wrote."""
         self.refresh()
-        stages = [_stage_row(stage, result.stages[stage.name]) for stage in self.plan.todo]
+        stages = [
+            {"stage": stage.name, **result.stages[stage.name].record, "why": stage.why} for stage in self.plan.todo
+        ]
         cells = [_cell_row(cell, outcome) for cell, outcome in result.cells.items()]
         self._table(stages, "benchmark-stages", result.message)
         self._table(cells, "benchmark-cells", result.message)
@@ -74,7 +75,7 @@ class Artifacts:
             self._send(lambda: create_table_artifact(rows, key=key, description=description))
 
     def _page(self, root: Path, path: str | None, key: str, description: str | None) -> None:
-        """A Markdown page of this run, if there is one and it is not too long."""
+        """Send a Markdown page of this run, if there is one and it is not too long."""
         if path and (root / path).stat().st_size <= _LONGEST_REPORT:
             text = without_figures((root / path).read_text(encoding="utf-8"))
             self._send(lambda: create_markdown_artifact(text, key=key, description=description))
@@ -95,18 +96,10 @@ class Artifacts:
 
 
 def without_figures(text: str) -> str:
-    """A page with the words of its figures: beside Prefect's copy there are no files, only broken images."""
+    """Replace the figures of a page by their captions: Prefect has no image files."""
     return _FIGURE.sub(r"*(figure: \1)*", text)
-
-
-def _stage_row(stage: Stage, outcome: Outcome) -> dict[str, Any]:
-    return {"stage": stage.name, **_told(outcome), "why": stage.why}
 
 
 def _cell_row(cell: str, outcome: Outcome) -> dict[str, Any]:
     dataset, _, method = cell.partition("/")
-    return {"dataset": dataset, "method": method, **_told(outcome)}
-
-
-def _told(outcome: Outcome) -> dict[str, Any]:
-    return {"outcome": outcome.kind, "seconds": outcome.seconds, "log": outcome.log, "cause": outcome.cause}
+    return {"dataset": dataset, "method": method, **outcome.record}

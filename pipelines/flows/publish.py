@@ -1,9 +1,4 @@
-"""What is left of a scheduled run: a copy of its report, and if the user wants it a commit on a branch of its own.
-
-After a run: what moved since the suite's last release, told in one line and kept as a page.
-
-A courtesy, as the artifacts are: whatever goes wrong here is said in that line, and the run is what it was.
-"""
+"""What remains of a run: the comparison with the last release, a copy of its report, a commit of its results."""
 
 import time
 from dataclasses import replace
@@ -17,53 +12,13 @@ from pipelines.outcome import RAN, RESTORED, Result
 _RESULTS = (DVC_LOCK, PARAMS_YAML, REPORTS)
 
 
-def keep_report(root: Path, result: Result, tested: str, folder: Path) -> Path | None:
-    """Copy the report that this run wrote; None if it wrote none, so that equal reports do not pile up."""
-    made = result.stages.get(REPORT)
-    if result.report is None or made is None or made.kind not in (RAN, RESTORED):
-        return None
-    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    target = folder / suite_of(root) / f"{moment}-{tested[:7]}"
-    copy_folder((root / result.report).parent, target)
-    return target
+def add_comparison(root: Path, result: Result) -> Result:
+    """Add what changed since the suite's last release, if this run made a report and there is a release.
 
-
-def commit_results(root: Path, result: Result, tested: str, workspace: Path) -> str | None:
-    """Give the user's repository a branch with the results on top of the tested commit; its name, if it is new.
-
-    The branch is named by suite and commit, so it is never one that the user works on. The clone itself stays at
-    the tested commit: by that the next run knows that it has been here.
+    A comparison that fails is only mentioned; the run is not failed by it.
     """
-    if result.exit_code or not result.stages:
-        return None
-    git(root, "add", "--all", "--", *(name for name in _RESULTS if (root / name).exists()))
-    tree = git(root, "write-tree")
-    git(root, "reset", "--quiet")
-    if tree == git(root, "rev-parse", "HEAD^{tree}"):
-        return None
-    suite = suite_of(root)
-    title = f"Results of the suite {suite} at {tested[:7]}, made by a schedule"
-    made = git(root, *_identity(workspace), "commit-tree", tree, "-p", tested, "-m", title)
-    branch = f"scheduled/{suite}/{tested[:7]}"
-    git(root, "push", "--quiet", "--force", str(workspace), f"{made}:refs/heads/{branch}")
-    return branch
-
-
-def _identity(workspace: Path) -> list[str]:
-    """The user's name as the workspace has it, for it may be set there alone."""
-    known = {key: git(workspace, "config", key) for key in ("user.name", "user.email") if _has(workspace, key)}
-    identity = {"user.name": "ebmbench serve", "user.email": "ebmbench@localhost", **known}
-    return [part for key, value in identity.items() for part in ("-c", f"{key}={value}")]
-
-
-def _has(workspace: Path, key: str) -> bool:
-    return git_succeeds(workspace, "config", "--get", key)
-
-
-def attach(root: Path, result: Result) -> Result:
-    """The result with the comparison, if this run made a report and there is a release to compare it with."""
-    made = result.stages.get(REPORT)
-    if result.stopped or made is None or not made.good:
+    report = result.stages.get(REPORT)
+    if result.stopped or report is None or not report.good:
         return result
     try:
         from ebmbench.report.compare.page import compare_with_release
@@ -73,3 +28,44 @@ def attach(root: Path, result: Result) -> Result:
         words = " ".join(str(error).split()) or type(error).__name__
         return replace(result, since=f"not compared with the last release: {words}")
     return replace(result, since=since.line, comparison=since.path) if since else result
+
+
+def copy_report(root: Path, result: Result, commit: str, folder: Path) -> Path | None:
+    """Copy the report to `folder/<suite>/<time>-<commit>/`; None if this run did not write a new one."""
+    report = result.stages.get(REPORT)
+    if result.report is None or report is None or report.kind not in (RAN, RESTORED):
+        return None
+    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    target = folder / suite_of(root) / f"{moment}-{commit[:7]}"
+    copy_folder((root / result.report).parent, target)
+    return target
+
+
+def commit_results(root: Path, result: Result, commit: str, workspace: Path) -> str | None:
+    """Push a branch with the results on top of `commit` to the user's repository; returns its name, None if not new.
+
+    The branch is named after suite and commit, so it is never one that the user works on. The clone stays at `commit`:
+    by that the next run knows that nothing is new.
+    """
+    if result.exit_code or not result.stages:
+        return None
+    git(root, "add", "--all", "--", *(name for name in _RESULTS if (root / name).exists()))
+    tree = git(root, "write-tree")
+    git(root, "reset", "--quiet")
+    if tree == git(root, "rev-parse", "HEAD^{tree}"):
+        return None
+    suite = suite_of(root)
+    title = f"Results of the suite {suite} at {commit[:7]}, made by a schedule"
+    results = git(root, *_identity(workspace), "commit-tree", tree, "-p", commit, "-m", title)
+    branch = f"scheduled/{suite}/{commit[:7]}"
+    git(root, "push", "--quiet", "--force", str(workspace), f"{results}:refs/heads/{branch}")
+    return branch
+
+
+def _identity(workspace: Path) -> list[str]:
+    """Git options with the user's name and address, which may be set in the workspace alone."""
+    identity = {"user.name": "ebmbench serve", "user.email": "ebmbench@localhost"}
+    for key in identity:
+        if git_succeeds(workspace, "config", "--get", key):
+            identity[key] = git(workspace, "config", key)
+    return [part for key, value in identity.items() for part in ("-c", f"{key}={value}")]

@@ -1,1 +1,1 @@
-"""What is to do: stale stages, which part of the suite, why, and with how much of the machine."""
+"""Plan a run: which stages are stale and why, which are selected, and what they need of the machine."""

@@ -1,12 +1,7 @@
-"""What is to do: the stages that changed and all that follow from them, in an order that can be run.
+"""The plan of a run: the stages that changed and all that follow from them, in an order in which they can run.
 
-The graph is `dvc dag --dot`, the changes are `dvc status --json`; DVC alone decides what is stale.
-A stage that only follows a changed one may turn out unchanged: DVC then skips it when its turn comes.
-
-The plan of a caller that has made one and holds the workspace; a flow started by a schedule does both itself.
-
-Not in `flow.py`: to serve a flow Prefect pickles its function with the globals that it uses, and a context variable
-cannot be pickled.
+The graph is `dvc dag --dot`, the changes are `dvc status --json`, so DVC decides what is stale. A stage that only
+follows a changed one may turn out unchanged: DVC then skips it when its turn comes.
 """
 
 import csv
@@ -23,11 +18,11 @@ from typing import Any
 from ebmbench.config.yaml import read_mapping
 from ebmbench.errors import UserError
 from ebmbench.workspace.layout import DVC_LOCK, REPORT, report_folder, suite_of
-from pipelines.execution.dvc import ask
-from pipelines.planning.lockfile import untrue, why_distrusted
-from pipelines.planning.reasons import explain
-from pipelines.planning.resources import gpus_by_stage
-from pipelines.planning.selection import narrow, require_words
+from pipelines.execution.dvc import run_dvc
+from pipelines.planning.lockfile import describe_mismatch, mismatched_inputs
+from pipelines.planning.reasons import explain_changes
+from pipelines.planning.resources import read_gpu_requests
+from pipelines.planning.selection import check_names, select_stages
 
 _NODE = re.compile(r'^"(?P<stage>[^"]+)";$')
 _EDGE = re.compile(r'^"(?P<upstream>[^"]+)" -> "(?P<stage>[^"]+)";$')
@@ -35,9 +30,9 @@ _EDGE = re.compile(r'^"(?P<upstream>[^"]+)" -> "(?P<stage>[^"]+)";$')
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage of `dvc.yaml`; `why` is None when it is up to date, `gpus` is what its cell asks for.
+    """One stage of `dvc.yaml`. `why` says why it is stale, None if it is up to date.
 
-    `force` is for a stage that DVC takes for up to date and that is to run all the same.
+    `gpus` is the number of GPUs that its cell asks for. With `force` it runs even if DVC takes it for up to date.
     """
 
     name: str
@@ -49,7 +44,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Plan:
-    """All stages, every one after its upstreams; with `only` no others than those cells need, and the report."""
+    """All selected stages, each after its upstreams. `only` are the patterns of the user's selection."""
 
     stages: tuple[Stage, ...]
     only: tuple[str, ...] = ()
@@ -67,28 +62,28 @@ class Plan:
 
 def read_plan(root: Path, only: Sequence[str] = ()) -> Plan:
     """Ask DVC what depends on what and what changed."""
-    require_words(root)
-    upstreams = parse_dot(ask(root, "dag", "--dot"))
+    check_names(root)
+    upstreams = parse_dot(run_dvc(root, "dag", "--dot"))
     if only:
-        upstreams = narrow(root, upstreams, only)
-    status = json.loads(ask(root, "status", "--json"))
+        upstreams = select_stages(root, upstreams, only)
+    status = json.loads(run_dvc(root, "status", "--json"))
     locked = read_mapping(root / DVC_LOCK).get("stages", {})
-    changed, distrusted = explain(root, status, locked), _distrusted(root, locked, status)
-    if not only and REPORT in upstreams and (told := _tells_of_old(root)):
-        distrusted[REPORT] = told
-    plan, gpus = make_plan(upstreams, distrusted | changed), gpus_by_stage(root)
-    stages = (replace(stage, gpus=gpus.get(stage.name, 0), force=stage.name in distrusted) for stage in plan.stages)
+    changed, forced = explain_changes(root, status, locked), _find_mismatches(root, locked, status)
+    if not only and REPORT in upstreams and (reason := _outdated_rows(root)):
+        forced[REPORT] = reason
+    plan, gpus = make_plan(upstreams, forced | changed), read_gpu_requests(root)
+    stages = (replace(stage, gpus=gpus.get(stage.name, 0), force=stage.name in forced) for stage in plan.stages)
     return Plan(tuple(stages), tuple(only))
 
 
-def _distrusted(root: Path, locked: dict[str, Any], status: Container[str]) -> dict[str, str]:
-    """Stages that DVC takes for up to date although they have used other inputs than it names."""
-    found = {name: untrue(root, entry) for name, entry in locked.items() if name not in status}
-    return {name: why_distrusted(names) for name, names in found.items() if names}
+def _find_mismatches(root: Path, locked: dict[str, Any], status: Container[str]) -> dict[str, str]:
+    """Stages that DVC takes for up to date although they used other inputs than `dvc.lock` names."""
+    found = {name: mismatched_inputs(root, entry) for name, entry in locked.items() if name not in status}
+    return {name: describe_mismatch(inputs) for name, inputs in found.items() if inputs}
 
 
-def _tells_of_old(root: Path) -> str:
-    """Whether the report shows cells as failed or stale: once these are mended, DVC would not write it anew."""
+def _outdated_rows(root: Path) -> str:
+    """Whether the report shows cells as failed or stale. DVC would not write it again after these have succeeded."""
     for name in ("results.csv", "verdicts.csv"):
         page = report_folder(root, suite_of(root)) / name
         lines = page.read_text(encoding="utf-8").splitlines() if page.is_file() else []
@@ -99,7 +94,7 @@ def _tells_of_old(root: Path) -> str:
 
 
 def parse_dot(text: str) -> dict[str, list[str]]:
-    """Every stage with its upstreams, both in the order in which DVC names them."""
+    """Every stage with its upstreams, both in DVC's order."""
     upstreams: dict[str, list[str]] = {}
     for line in map(str.strip, text.splitlines()):
         if node := _NODE.match(line):
@@ -112,18 +107,15 @@ def parse_dot(text: str) -> dict[str, list[str]]:
 
 def make_plan(upstreams: dict[str, list[str]], changed: dict[str, str]) -> Plan:
     """Pass staleness down the graph."""
+    try:
+        order = list(TopologicalSorter(upstreams).static_order())
+    except CycleError as error:
+        raise UserError(f"dvc.yaml: the stages depend on each other in a circle: {error.args[1]}") from None
     stages: dict[str, Stage] = {}
-    for name in _in_order(upstreams):
+    for name in order:
         why = changed.get(name) or _follows(stages[up] for up in upstreams[name])
         stages[name] = Stage(name, tuple(upstreams[name]), why)
     return Plan(tuple(stages.values()))
-
-
-def _in_order(upstreams: dict[str, list[str]]) -> list[str]:
-    try:
-        return list(TopologicalSorter(upstreams).static_order())
-    except CycleError as error:
-        raise UserError(f"dvc.yaml: the stages depend on each other in a circle: {error.args[1]}") from None
 
 
 def _follows(upstreams: Iterable[Stage]) -> str | None:
@@ -132,19 +124,20 @@ def _follows(upstreams: Iterable[Stage]) -> str | None:
     return f"follows {stale[0]}{more}" if stale else None
 
 
-_PLANNED: ContextVar[Plan | None] = ContextVar("PLANNED", default=None)
+# Not in flows/: Prefect pickles a served flow with the globals that it uses, and a context variable has no pickle.
+_CURRENT: ContextVar[Plan | None] = ContextVar("CURRENT_PLAN", default=None)
 
 
-def planned() -> Plan | None:
-    """The caller's plan, if there is one."""
-    return _PLANNED.get()
+def current_plan() -> Plan | None:
+    """The plan of a caller that has locked the workspace; None in a flow that was started by a schedule."""
+    return _CURRENT.get()
 
 
 @contextmanager
-def handing_over(plan: Plan) -> Iterator[None]:
-    """A flow that is called in the block finds this plan."""
-    token = _PLANNED.set(plan)
+def use_plan(plan: Plan) -> Iterator[None]:
+    """Give this plan to a flow that is called in the block."""
+    token = _CURRENT.set(plan)
     try:
         yield
     finally:
-        _PLANNED.reset(token)
+        _CURRENT.reset(token)

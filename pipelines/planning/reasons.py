@@ -1,7 +1,7 @@
-"""Why a stage is stale, as one line for a person.
+"""Why a stage is stale, as one line.
 
-`dvc status` says only which declared section of `params.yaml` changed ("methods.dsm"); the values it compares
-with are in `dvc.lock`, so the line can name the very key ("methods.dsm.sigma").
+`dvc status` names only the section of `params.yaml` that changed ("methods.dsm"). The old values are in `dvc.lock`, so
+the line can name the key ("methods.dsm.sigma").
 """
 
 from collections.abc import Iterator
@@ -15,8 +15,8 @@ _SHOWN = 3
 _WORDS = {"modified": "changed", "deleted": "missing", "new": "is new", "not in cache": "not in the cache"}
 
 
-def explain(root: Path, status: dict[str, list[Any]], locked: dict[str, Any]) -> dict[str, str]:
-    """The line for every stage that `dvc status` lists; `locked` are the stages of `dvc.lock`."""
+def explain_changes(root: Path, status: dict[str, list[Any]], locked: dict[str, Any]) -> dict[str, str]:
+    """One line for every stage that `dvc status` lists; `locked` are the stages of `dvc.lock`."""
     return {stage: _line(root, changes, locked.get(stage)) for stage, changes in status.items()}
 
 

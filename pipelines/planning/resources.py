@@ -1,11 +1,9 @@
-"""How many stages at a time: one per core that this process may use, unless the user says otherwise.
+"""How much may run at once: the number of stages, and how many of them may use a GPU.
 
-How much may run at once: stages, and among them those that ask for a GPU.
-
-A cell asks in `params.yaml`, in a section that no stage depends on: where a cell runs makes nothing stale.
+A cell asks for GPUs in `params.yaml`, in a section that no stage depends on, so a request makes nothing stale:
 
     resources:
-      /cifar10: {gpu: 1}       # as `--only` names cells: METHOD, METHOD/DATASET or /DATASET, with wildcards
+      /cifar10: {gpu: 1}       # the same patterns as `--only`: METHOD, METHOD/DATASET or /DATASET, with wildcards
 """
 
 import os
@@ -16,11 +14,13 @@ from pathlib import Path
 from ebmbench.config.yaml import lookup, read_mapping
 from ebmbench.errors import UserError
 from ebmbench.workspace.layout import PARAMS_YAML
-from pipelines.planning.selection import cells_named, claims_of, stages_of
+from pipelines.planning.selection import match_cells, suite_claims
+
+GPU_STAGES = ("train", "sample", "evaluate")  # the stages of a cell that use its network
 
 
-def jobs_or_cores(jobs: int | None) -> int:
-    """The number of jobs asked for, checked, or the number of usable cores."""
+def count_jobs(jobs: int | None) -> int:
+    """The number of stages at a time: `jobs`, checked, or one per usable core."""
     if jobs is None:
         # A container or `taskset` may allow fewer cores than the machine has; macOS cannot tell.
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -29,35 +29,32 @@ def jobs_or_cores(jobs: int | None) -> int:
     return jobs
 
 
-ASKING = ("train", "sample", "evaluate")  # the stages of a cell that use its network
-
-
 @dataclass(frozen=True)
-class Room:
-    """So many stages at a time, so many of them on a GPU of their own."""
+class Capacity:
+    """The number of stages that may run at once, and the number of GPUs they may use together."""
 
     jobs: int
     gpus: int = 0
 
-    def admits(self, gpus: int, running: Iterable[int]) -> bool:
-        """Whether a stage that asks for `gpus` may start beside running ones that ask for these."""
-        held = list(running)
-        return len(held) < self.jobs and gpus <= self.gpus - sum(held)
+    def fits(self, gpus: int, running: Iterable[int]) -> bool:
+        """Whether a stage with `gpus` GPUs can start beside running stages with these numbers of GPUs."""
+        used = list(running)
+        return len(used) < self.jobs and gpus <= self.gpus - sum(used)
 
 
-def gpus_by_stage(root: Path) -> dict[str, int]:
-    """For every stage of a cell that asks for any: how many GPUs. Where two patterns name a cell, the larger holds."""
-    asked: dict[str, int] = {}
-    if claims_of(root):  # which have no cells
-        return asked
+def read_gpu_requests(root: Path) -> dict[str, int]:
+    """The number of GPUs of every stage that asks for some; of several patterns for a cell the largest counts."""
+    requests: dict[str, int] = {}
+    if suite_claims(root):  # a suite of claims has no cells
+        return requests
     for pattern, resources in (lookup(read_mapping(root / PARAMS_YAML), "resources") or {}).items():
         gpus = _gpus(resources)
-        for item in cells_named(root, pattern, f"params.yaml: resources.{pattern}"):
-            for stage in stages_of(item, ASKING):
-                asked[stage] = max(gpus, asked.get(stage, 0))
-    return {stage: gpus for stage, gpus in asked.items() if gpus}
+        for cell in match_cells(root, pattern, f"params.yaml: resources.{pattern}"):
+            for stage in (f"{kind}@{cell}" for kind in GPU_STAGES):
+                requests[stage] = max(gpus, requests.get(stage, 0))
+    return {stage: gpus for stage, gpus in requests.items() if gpus}
 
 
 def _gpus(resources: object) -> int:
     gpus = resources.get("gpu", 0) if isinstance(resources, Mapping) else 0
-    return gpus if isinstance(gpus, int) else 0  # the form is for the parameters' schema to judge
+    return gpus if isinstance(gpus, int) else 0  # the schema of params.yaml reports a wrong type

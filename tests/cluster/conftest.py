@@ -73,7 +73,7 @@ class Machines:
             *self.main.glob("work/flow/logs/*.log"),
             *self.folder.glob("*/work/workers/*/work/flow/logs/*.log"),
         ]:
-            if log.is_relative_to(self.main) and log.name not in ("report.log", "gather.log"):
+            if log.is_relative_to(self.main) and log.name not in ("report.log", "download.log"):
                 continue  # a copy of the worker's
             for stage in re.findall(r"^Running stage '(.+)':", log.read_text(), re.MULTILINE):
                 counts[stage] = counts.get(stage, 0) + 1

@@ -12,7 +12,7 @@ from ebmbench.config.params import load_params
 from ebmbench.errors import HIDDEN
 from ebmbench.stages.preparation import ready
 from ebmbench.workspace.layout import suite_of
-from pipelines.planning.selection import cells_of
+from pipelines.planning.selection import suite_cells
 from tests.config.test_params import project
 from tests.inputs import mutations
 from tests.inputs.mutations import refusal
@@ -48,7 +48,7 @@ def hold(root: Path, body: bytes) -> None:
         assert line is None or len(line) < 2000
         assert not [c for c in line or "" if unicodedata.category(c) in HIDDEN]
     if refused[0] is None:
-        assert cells_of(root)
+        assert suite_cells(root)
         assert (root / "runs" / suite_of(root)).resolve().is_relative_to(root.resolve())
     assert file.read_bytes() == body
     assert sorted(path for path in root.rglob("*") if path.is_file()) == before

@@ -6,9 +6,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+
+from pipelines.flows.server import start_server
 
 PROJECT = Path(__file__).parents[2]
 
@@ -101,6 +104,13 @@ def done_template(template: Path, sandbox: Path) -> Path:
 def done(done_template: Path, tmp_path: Path) -> Path:
     """A repository in which everything is up to date."""
     return Path(shutil.copytree(done_template, tmp_path / "done"))
+
+
+@pytest.fixture(scope="module")
+def api(sandbox: Path) -> Iterator[str]:
+    """A Prefect server for a whole file: starting one takes longer than a flow."""
+    with ExitStack() as stack:
+        yield start_server(sandbox, stack)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ebmbench.errors import UserError
-from pipelines.flows.clone import check_out, claim, commit_of, is_edited
+from pipelines.execution.clone import check_out, has_uncommitted_changes, init_clone, resolve_commit
 
 Git = Callable[..., str]
 
@@ -43,8 +43,8 @@ def source(sandbox: Path, tmp_path: Path) -> Path:
 def clone(source: Path, tmp_path: Path) -> Path:
     """A clone of it at the first commit, in which a run has written."""
     folder = tmp_path / "scheduled" / "clone"
-    claim(folder)
-    assert not check_out(folder, source, commit_of(source, "HEAD"))
+    init_clone(folder)
+    assert not check_out(folder, source, resolve_commit(source, "HEAD"))
     (folder / "dvc.lock").write_text("written by a run\n")
     (folder / "reports/tiny/latest/report.md").write_text("written by a run\n")
     (folder / "runs").mkdir()
@@ -58,7 +58,7 @@ def texts(folder: Path) -> dict[str, str]:
 
 def test_at_the_same_commit_all_is_as_git_has_it_but_what_runs_write(source: Path, clone: Path) -> None:
     (clone / "params.yaml").write_text("another suite\n")
-    assert check_out(clone, source, commit_of(source, "HEAD"))
+    assert check_out(clone, source, resolve_commit(source, "HEAD"))
     written = "written by a run"
     assert texts(clone) == {"params.yaml": "first", "dvc.lock": written, "reports/tiny/latest/report.md": written}
 
@@ -81,8 +81,8 @@ def test_a_branch_a_tag_and_a_commit_are_looked_up_at_every_run(source: Path, cl
     run_git(source, "branch", "mine")
     run_git(source, "checkout", "--quiet", "mine")
     second = save(source, "params.yaml", "second\n")
-    assert commit_of(source, "v1") == commit_of(source, first[:10]) == first
-    assert commit_of(source, "mine") == commit_of(source, "HEAD") == second
+    assert resolve_commit(source, "v1") == resolve_commit(source, first[:10]) == first
+    assert resolve_commit(source, "mine") == resolve_commit(source, "HEAD") == second
 
 
 def test_a_commit_that_no_branch_has_can_be_run(source: Path, clone: Path) -> None:
@@ -96,30 +96,30 @@ def test_a_commit_that_no_branch_has_can_be_run(source: Path, clone: Path) -> No
 @pytest.mark.parametrize("name", ["nowhere", "--all", ""])
 def test_a_revision_that_is_none_is_told_with_what_is_allowed(source: Path, name: str) -> None:
     with pytest.raises(UserError, match=f"--revision: found '{name}', allowed: a branch, a tag or a commit"):
-        commit_of(source, name)
+        resolve_commit(source, name)
 
 
 def test_a_folder_that_is_no_repository_has_no_revision(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="not a Git repository"):
-        commit_of(tmp_path, "HEAD")
+        resolve_commit(tmp_path, "HEAD")
 
 
 def test_what_the_user_has_not_committed_is_neither_in_the_clone_nor_touched(source: Path, clone: Path) -> None:
-    assert not is_edited(source)
+    assert not has_uncommitted_changes(source)
     (source / "params.yaml").write_text("edited\n")
-    assert is_edited(source)
-    check_out(clone, source, commit_of(source, "HEAD"))
+    assert has_uncommitted_changes(source)
+    check_out(clone, source, resolve_commit(source, "HEAD"))
     assert texts(clone)["params.yaml"] == "first"
     assert (source / "params.yaml").read_text() == "edited\n"
 
 
 def test_a_repository_or_folder_that_no_schedule_made_is_refused_and_left_as_it_is(source: Path) -> None:
     (source / "params.yaml").write_text("hours of work\n")
-    with pytest.raises(UserError, match="a repository that no schedule made"):
-        claim(source)
+    with pytest.raises(UserError, match="a repository that ebmbench did not make"):
+        init_clone(source)
     shutil.rmtree(source / ".git")
     with pytest.raises(UserError, match="not empty"):
-        claim(source)
+        init_clone(source)
     assert (source / "params.yaml").read_text() == "hours of work\n"
 
 

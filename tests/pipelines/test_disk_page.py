@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ebmbench.workspace.layout import SCHEDULE_CLONE
-from pipelines.flows.clone import check_out, claim, commit_of
+from pipelines.execution.clone import check_out, init_clone, resolve_commit
 from tests.pipelines.test_clone import run_git
 
 TEXT = (Path(__file__).parents[2] / "docs" / "disk.md").read_text(encoding="utf-8")
@@ -40,8 +40,8 @@ def project(done: Path) -> Path:
     (done / "features").mkdir()
     run_git(done, "add", "--all")
     run_git(done, "commit", "--quiet", "--message", "first")
-    claim(done / SCHEDULE_CLONE)
-    check_out(done / SCHEDULE_CLONE, done, commit_of(done, "HEAD"))
+    init_clone(done / SCHEDULE_CLONE)
+    check_out(done / SCHEDULE_CLONE, done, resolve_commit(done, "HEAD"))
     return done
 
 

@@ -7,26 +7,17 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipelines.execution import guard
-from pipelines.flows.server import start_server
 
 slow = pytest.mark.slow  # they need a Prefect server, which takes 10-20 s to start
 COMMAND = [sys.executable, "-m", "pipelines.benchmark", "--jobs", "2", "--root"]
 Before = Callable[[Path, str, str], None]
-
-
-@pytest.fixture(scope="module")
-def api(sandbox: Path) -> Iterator[str]:
-    """A server for the whole file: starting one takes longer than a flow."""
-    with ExitStack() as stack:
-        yield start_server(sandbox, stack)
 
 
 def start(root: Path, api: str | None, *options: str) -> "subprocess.Popen[str]":

@@ -1,8 +1,9 @@
-"""Whether `dvc.lock` names the inputs that a stage has used: an edit in the moment in which it ends is found."""
+"""The entries of `dvc.lock`: whether they name the inputs that a stage used, and how single ones are replaced."""
 
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from threading import Event
 
@@ -11,7 +12,14 @@ import pytest
 from ebmbench.workspace.record import hash_of
 from pipelines.execution.process import reproduce
 from pipelines.outcome import RAN, SKIPPED
-from pipelines.planning.lockfile import forget, read_entry, untrue
+from pipelines.planning.lockfile import (
+    entry_text,
+    mismatched_inputs,
+    output_paths,
+    read_entry,
+    remove_from_run_cache,
+    write_entries,
+)
 from pipelines.planning.plan import read_plan
 
 # Writes what it has read, and its record; then, as a hasty user would, `late` edits the input before DVC has hashed it.
@@ -60,7 +68,7 @@ def test_an_input_edited_as_the_stage_ends_makes_it_run_again(project: Path) -> 
     (project / "late").write_text("2")
     assert reproduce(project, "copy", Event()).kind == RAN
     assert (project / "out.txt").read_text() == "2"
-    assert untrue(project, read_entry(project / "dvc.lock", "copy")) == []
+    assert mismatched_inputs(project, read_entry(project / "dvc.lock", "copy")) == []
     assert reproduce(project, "copy", Event()).kind == SKIPPED
 
 
@@ -68,7 +76,7 @@ def test_a_run_of_dvc_alone_that_was_deceived_is_found_when_the_next_run_is_plan
     (project / "late").write_text("2")
     dvc(project, "repro")
     assert (project / "out.txt").read_text() == "1"  # DVC believes that it was made from "2"
-    assert untrue(project, read_entry(project / "dvc.lock", "copy")) == ["x.txt"]
+    assert mismatched_inputs(project, read_entry(project / "dvc.lock", "copy")) == ["x.txt"]
     plan = read_plan(project)
     assert {stage.name: stage.force for stage in plan.todo} == {"copy": True, "report": False}
     assert "x.txt changed unseen by DVC" in str(plan.todo[0].why)
@@ -82,7 +90,7 @@ def test_a_false_entry_leaves_the_run_cache_too(project: Path) -> None:
     (project / "late").write_text("2")
     dvc(project, "repro", "copy")
     entry = read_entry(project / "dvc.lock", "copy")
-    forget(project, entry)
+    remove_from_run_cache(project, entry)
     for name in ("dvc.lock", "out.txt", "record.json"):
         (project / name).unlink()
     dvc(project, "repro", "copy")
@@ -94,7 +102,7 @@ def test_parameters_count_as_files_do(project: Path) -> None:
     record = json.loads((project / "record.json").read_text())
     assert record["inputs"] == {"x.txt": hash_of(project / "x.txt")}
     (project / "record.json").write_text(json.dumps({**record, "params": {"n": 2}}))
-    assert untrue(project, read_entry(project / "dvc.lock", "copy")) == ["params.yaml: n"]
+    assert mismatched_inputs(project, read_entry(project / "dvc.lock", "copy")) == ["params.yaml: n"]
 
 
 def test_an_input_that_dvc_does_not_see_is_compared_with_what_is_there(project: Path) -> None:
@@ -103,9 +111,9 @@ def test_an_input_that_dvc_does_not_see_is_compared_with_what_is_there(project: 
     (project / "weights").write_text("1")
     record["inputs"]["weights"] = hash_of(project / "weights")
     (project / "record.json").write_text(json.dumps(record))
-    assert untrue(project, read_entry(project / "dvc.lock", "copy")) == []
+    assert mismatched_inputs(project, read_entry(project / "dvc.lock", "copy")) == []
     (project / "weights").write_text("2")
-    assert untrue(project, read_entry(project / "dvc.lock", "copy")) == ["weights"]
+    assert mismatched_inputs(project, read_entry(project / "dvc.lock", "copy")) == ["weights"]
 
 
 def test_a_folder_is_hashed_as_dvc_does(project: Path) -> None:
@@ -119,3 +127,55 @@ def test_a_folder_is_hashed_as_dvc_does(project: Path) -> None:
     dvc(project, "repro")
     found = {str(dep["path"]): dep["md5"] for dep in read_entry(project / "dvc.lock", "one")["deps"]}
     assert found == {"folder": hash_of(folder)}
+
+
+LOCK = """\
+schema: '2.0'
+stages:
+  prepare@rings:
+    cmd: echo rings
+    outs:
+    - path: data/rings
+      md5: 1
+  train@rings-dsm:
+    cmd: "true"
+    deps:
+    - path: data/rings
+  train@rings-dsm2:
+    cmd: "true"
+"""
+
+
+def test_an_entry_is_all_lines_of_its_stage_and_no_others(tmp_path: Path) -> None:
+    lock = tmp_path / "dvc.lock"
+    lock.write_text(LOCK)
+    assert entry_text(lock, "train@rings-dsm2") == '  train@rings-dsm2:\n    cmd: "true"\n'
+    assert entry_text(lock, "never@there") == ""
+    assert output_paths(lock, "prepare@rings") == ["data/rings"]
+    assert output_paths(lock, "train@rings-dsm") == []
+
+
+def test_an_entry_takes_the_place_of_the_one_that_was_there(tmp_path: Path) -> None:
+    lock = tmp_path / "dvc.lock"
+    lock.write_text(LOCK)
+    new = "  train@rings-dsm:\n    cmd: other\n"
+    write_entries(lock, {"train@rings-dsm": new})
+    head, rest = LOCK.split("  train@rings-dsm:\n")
+    assert lock.read_text() == head + rest[rest.index("  train@rings-dsm2") :] + new
+
+
+def test_a_lock_is_made_where_there_is_none_and_never_left_without_stages(tmp_path: Path) -> None:
+    lock = tmp_path / "dvc.lock"
+    write_entries(lock, {"a": "  a:\n    cmd: b\n"})
+    assert lock.read_text() == "schema: '2.0'\nstages:\n  a:\n    cmd: b\n"
+    write_entries(lock, {"a": ""})
+    assert not lock.exists()
+
+
+def test_dvc_takes_an_entry_that_was_put_for_its_own(done: Path, dvc: Callable[..., str]) -> None:
+    lock = done / "dvc.lock"
+    entry = entry_text(lock, "train@rings-dsm")
+    write_entries(lock, {"train@rings-dsm": ""})
+    assert "train@rings-dsm" in dvc(done, "status", "--json")
+    write_entries(lock, {"train@rings-dsm": entry})
+    assert dvc(done, "status", "--json").strip() == "{}"

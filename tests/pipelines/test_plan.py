@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ebmbench.errors import UserError
-from pipelines.execution.dvc import ask
+from pipelines.execution.dvc import run_dvc
 from pipelines.planning.plan import make_plan, parse_dot, read_plan
 
 
@@ -84,10 +84,10 @@ def test_a_busy_workspace_is_waited_for_and_then_named(
         try:
             wait_until((done / "begun").exists, 20, "the other dvc trains")
             with pytest.raises(UserError, match=f"another dvc command is at work.*{other.pid}"):
-                ask(done, "status", "--json", patience=0)
+                run_dvc(done, "status", "--json", patience=0)
         finally:
             (done / "go").touch()
-        assert ask(done, "status", "--json", patience=30).strip().startswith("{")
+        assert run_dvc(done, "status", "--json", patience=30).strip().startswith("{")
 
 
 @pytest.mark.parametrize("place", ["datasets: [two_moons, rings]", "methods: [dsm, nce]"])

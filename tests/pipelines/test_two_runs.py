@@ -3,24 +3,16 @@
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from ebmbench.workspace.layout import RUN_LOCK
-from pipelines.flows.server import start_server
 from tests.pipelines.test_flow import finish, outcomes, start
 
 Before = Callable[[Path, str, str], None]
 WaitUntil = Callable[[Callable[[], object], float, str], None]
-
-
-@pytest.fixture(scope="module")
-def api(sandbox: Path) -> Iterator[str]:
-    with ExitStack() as stack:
-        yield start_server(sandbox, stack)
 
 
 def holds(root: Path, pid: int) -> bool:

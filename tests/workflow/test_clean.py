@@ -9,7 +9,7 @@ import pytest
 from ebmbench.cli.main import main
 from ebmbench.workspace.locks import hold_workspace
 from ebmbench.workspace.store import Store
-from pipelines.flows.clone import claim
+from pipelines.execution.clone import init_clone
 
 FILES = {
     "0123456789abcdef/done/model.safetensors": 3,  # finished
@@ -33,7 +33,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / "work" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "work" / name).write_bytes(bytes(size * 2**20))
     (tmp_path / "params.yaml").touch()
-    claim(tmp_path / "claimed")
+    init_clone(tmp_path / "claimed")
     shutil.copytree(tmp_path / "claimed" / ".git", tmp_path / "work/scheduled/clone/.git", dirs_exist_ok=True)
     shutil.rmtree(tmp_path / "claimed")
     monkeypatch.chdir(tmp_path)

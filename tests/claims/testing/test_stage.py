@@ -14,7 +14,7 @@ from ebmbench.stages.preparation import prune
 from ebmbench.workspace.files import read_json
 from ebmbench.workspace.layout import record_file
 from ebmbench.workspace.record import write_record
-from pipelines.planning.selection import narrow
+from pipelines.planning.selection import select_stages
 from tests.claims.testing.sample import NAME, coin, known
 
 ROOT = Path(__file__).parents[3]
@@ -125,4 +125,4 @@ def test_a_claim_that_left_the_suite_is_removed(project: Path) -> None:
 
 def test_a_claim_is_asked_for_by_its_name(project: Path) -> None:
     graph = {f"claim@{NAME}": [], "claim@other": [], "report": [f"claim@{NAME}", "claim@other"]}
-    assert narrow(project, graph, ["coin_*"]) == {f"claim@{NAME}": [], "report": [f"claim@{NAME}"]}
+    assert select_stages(project, graph, ["coin_*"]) == {f"claim@{NAME}": [], "report": [f"claim@{NAME}"]}

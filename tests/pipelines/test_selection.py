@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ebmbench.errors import UserError
-from pipelines.planning.selection import cells_of, narrow
+from pipelines.planning.selection import select_stages, suite_cells
 
 DATASETS, METHODS = ["two_moons", "rings-2d"], ["dsm", "nce", "nce-2d"]
 PARAMS = f"benchmark: {{suite: tiny, datasets: {DATASETS}, methods: {METHODS}}}\n"
@@ -33,7 +33,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def chosen(root: Path, *only: str) -> set[str]:
-    return set(narrow(root, graph(), only))
+    return set(select_stages(root, graph(), only))
 
 
 def test_one_cell_brings_what_it_needs_and_the_report_and_no_other_cell(root: Path) -> None:
@@ -41,7 +41,7 @@ def test_one_cell_brings_what_it_needs_and_the_report_and_no_other_cell(root: Pa
 
 
 def test_the_report_waits_for_the_chosen_cells_alone(root: Path) -> None:
-    part = narrow(root, graph(), ["dsm/two_moons"])
+    part = select_stages(root, graph(), ["dsm/two_moons"])
     assert set(part["report"]) == cell("two_moons", "dsm")
 
 
@@ -76,9 +76,9 @@ def test_a_wildcard_and_several_choices_add_up(root: Path) -> None:
 )
 def test_an_unknown_name_is_refused_with_the_nearest(root: Path, pattern: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        narrow(root, graph(), ["nce", pattern])
+        select_stages(root, graph(), ["nce", pattern])
 
 
 def test_cells_are_found_by_what_dvc_writes_after_the_at(root: Path) -> None:
-    assert cells_of(root)["rings-2d-nce-2d"] == "rings-2d/nce-2d"
-    assert len(cells_of(root)) == len(DATASETS) * len(METHODS)
+    assert suite_cells(root)["rings-2d-nce-2d"] == "rings-2d/nce-2d"
+    assert len(suite_cells(root)) == len(DATASETS) * len(METHODS)

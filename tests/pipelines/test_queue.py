@@ -7,7 +7,7 @@ from threading import Event
 
 import pytest
 
-from pipelines.execution.queue import drain
+from pipelines.execution.queue import run_queue
 from pipelines.outcome import BLOCKED, FAILED, RAN, STOPPED, Outcome
 from pipelines.planning.plan import Plan, Stage, make_plan
 
@@ -31,7 +31,7 @@ def test_a_stage_starts_only_after_its_upstreams_have_ended() -> None:
     def on_event(stage: Stage, outcome: Outcome | None) -> None:
         events.append(("start" if outcome is None else "end", stage.name))
 
-    drain(all_stale(), 3, lambda name, stop: Outcome(RAN), on_event=on_event)
+    run_queue(all_stale(), 3, lambda name, stop: Outcome(RAN), on_event=on_event)
     for stage, upstreams in GRAPH.items():
         for up in upstreams:
             assert events.index(("end", up)) < events.index(("start", stage))
@@ -52,7 +52,7 @@ def test_as_many_run_at_once_as_there_are_jobs_and_never_more() -> None:
             running -= 1
         return Outcome(RAN)
 
-    outcomes = drain(all_stale({f"stage{n}": [] for n in range(6)}), 2, run_stage)
+    outcomes = run_queue(all_stale({f"stage{n}": [] for n in range(6)}), 2, run_stage)
     assert most == 2
     assert {outcome.kind for outcome in outcomes.values()} == {RAN}
 
@@ -64,12 +64,12 @@ def test_the_longest_remaining_path_goes_first() -> None:
         order.append(name)
         return Outcome(RAN)
 
-    drain(all_stale({"short": [], "long": [], "middle": ["long"], "last": ["middle"]}), 1, run_stage)
+    run_queue(all_stale({"short": [], "long": [], "middle": ["long"], "last": ["middle"]}), 1, run_stage)
     assert order[:2] == ["long", "middle"]
 
 
 def test_a_failure_blocks_what_follows_from_it_and_nothing_else_and_the_report_still_runs() -> None:
-    outcomes = drain(all_stale(), 2, lambda name, stop: Outcome(FAILED if name == "train@a" else RAN))
+    outcomes = run_queue(all_stale(), 2, lambda name, stop: Outcome(FAILED if name == "train@a" else RAN))
     assert {name: outcome.kind for name, outcome in outcomes.items()} == {
         **dict.fromkeys(GRAPH, RAN),
         "train@a": FAILED,
@@ -79,13 +79,13 @@ def test_a_failure_blocks_what_follows_from_it_and_nothing_else_and_the_report_s
 
 
 def test_a_blocked_stage_names_the_first_cause_however_far_up() -> None:
-    outcomes = drain(all_stale(), 2, lambda name, stop: Outcome(FAILED if name == "prepare" else RAN))
+    outcomes = run_queue(all_stale(), 2, lambda name, stop: Outcome(FAILED if name == "prepare" else RAN))
     assert outcomes["evaluate@b"] == Outcome(BLOCKED, cause="prepare")
     assert outcomes["report"].kind == RAN
 
 
 def test_without_keep_going_nothing_starts_after_a_failure() -> None:
-    outcomes = drain(all_stale(), 1, lambda name, stop: Outcome(FAILED), keep_going=False)
+    outcomes = run_queue(all_stale(), 1, lambda name, stop: Outcome(FAILED), keep_going=False)
     assert [name for name, outcome in outcomes.items() if outcome.kind == FAILED] == ["prepare"]
     assert outcomes["report"] == Outcome(BLOCKED, cause="prepare")
 
@@ -96,7 +96,7 @@ def test_an_error_in_the_runner_is_a_failure_of_its_stage() -> None:
             raise ValueError("no room")
         return Outcome(RAN)
 
-    outcomes = drain(all_stale(), 2, run_stage)
+    outcomes = run_queue(all_stale(), 2, run_stage)
     assert outcomes["train@b"] == Outcome(FAILED, cause="ValueError: no room")
     assert outcomes["evaluate@a"].kind == RAN
 
@@ -115,7 +115,7 @@ def test_an_interrupt_stops_what_runs_and_starts_nothing_new() -> None:
 
     begin = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        drain(all_stale({"one": [], "two": [], "three": ["one"]}), 2, run_stage, on_event=on_event)
+        run_queue(all_stale({"one": [], "two": [], "three": ["one"]}), 2, run_stage, on_event=on_event)
     assert settled == {"one": Outcome(STOPPED), "two": Outcome(STOPPED)}
     assert time.monotonic() - begin < 5
 
@@ -130,6 +130,6 @@ def test_who_sets_the_event_stops_what_runs_and_nothing_more_starts() -> None:
         stop.set()
         return Outcome(STOPPED) if told.wait(10) else Outcome(FAILED)
 
-    outcomes = drain(all_stale(), 1, run_stage, stop=stop)
+    outcomes = run_queue(all_stale(), 1, run_stage, stop=stop)
     assert len(started) == 2
     assert {name: outcome.kind for name, outcome in outcomes.items()} == {"prepare": RAN, started[1]: STOPPED}

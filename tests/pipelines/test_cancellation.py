@@ -13,7 +13,7 @@ import pytest
 
 from ebmbench.workspace.locks import hold_workspace
 from pipelines.execution import guard
-from pipelines.execution.process import guarded
+from pipelines.execution.process import start_guarded
 from pipelines.flows.server import _free_port, _wait_until_healthy
 from tests.pipelines.test_flow import finish, latest, outcomes, post, start
 
@@ -43,7 +43,7 @@ os.execv(prefect[0], [*prefect, "worker", "start", "--pool", "here"])
 def api(sandbox: Path) -> Iterator[str]:
     port, log = _free_port(), sandbox / "server.log"
     command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
-    with guarded(command, log, sandbox, dict(os.environ)) as process:
+    with start_guarded(command, log, sandbox, dict(os.environ)) as process:
         _wait_until_healthy(process, port, log)
         yield f"http://127.0.0.1:{port}/api"
 
@@ -134,7 +134,7 @@ def test_a_server_that_dies_does_not_end_the_run(
     before(done, "rings-dsm", "touch begun; while [ ! -e go ]; do sleep 0.1; done")
     port, log = _free_port(), sandbox / "dying.log"
     command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
-    with guarded(command, log, sandbox, dict(os.environ)) as process:
+    with start_guarded(command, log, sandbox, dict(os.environ)) as process:
         _wait_until_healthy(process, port, log)
         flow = start(done, f"http://127.0.0.1:{port}/api")
         wait_until((done / "begun").exists, 60, "the stage runs")

@@ -15,11 +15,11 @@ import pytest
 import yaml
 
 from pipelines.execution import guard
-from pipelines.execution.process import complaint, reproduce, run
-from pipelines.execution.queue import drain
+from pipelines.execution.process import last_error, reproduce, run_guarded
+from pipelines.execution.queue import run_queue
 from pipelines.outcome import FAILED, RAN, RESTORED, SKIPPED, STOPPED, Outcome, Result
 from pipelines.planning.plan import read_plan
-from tests.pipelines.test_dvc_cli import note_lock
+from tests.pipelines.test_dvc import note_lock
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 Processes = Callable[[Path], dict[int, str]]
@@ -36,7 +36,7 @@ reproduce(Path(sys.argv[1]), "train@rings-dsm", Event())
 
 
 def sh(root: Path, shell: str, stop: Event | None = None) -> int | None:
-    return run(["/bin/sh", "-c", shell], root / "log", root, stop or Event())
+    return run_guarded(["/bin/sh", "-c", shell], root / "log", root, stop or Event())
 
 
 def test_output_and_exit_code_of_a_command_are_kept(tmp_path: Path) -> None:
@@ -57,9 +57,9 @@ def test_a_stage_runs_whatever_the_shell_of_the_account_is(done: Path, monkeypat
 
 def test_a_stage_that_says_what_to_mend_is_quoted_and_one_that_crashed_is_not() -> None:
     dvc = "ERROR: failed to reproduce 'prepare@mnist'"
-    told = complaint(f"Running stage 'prepare@mnist':\nwarning: slow\nerror: mnist: no files\n{dvc}\n")
+    told = last_error(f"Running stage 'prepare@mnist':\nwarning: slow\nerror: mnist: no files\n{dvc}\n")
     assert told == "mnist: no files"
-    assert complaint(f"Traceback (most recent call last):\nValueError: error: no\n{dvc}\n") is None
+    assert last_error(f"Traceback (most recent call last):\nValueError: error: no\n{dvc}\n") is None
     stages = {"a": Outcome(FAILED, log="a.log", cause=told), "b": Outcome(FAILED, log="b.log")}
     assert Result(stages).message.splitlines()[1:] == [
         "failed: a: mnist: no files (log: a.log)",
@@ -105,7 +105,7 @@ def test_dvc_is_not_stopped_while_it_writes_unless_it_takes_for_ever(
     stop = Event()
     with ThreadPoolExecutor() as pool:
         command = [sys.executable, "-c", WRITER, str(seconds)]
-        running = pool.submit(run, command, tmp_path / "log", tmp_path, stop)
+        running = pool.submit(run_guarded, command, tmp_path / "log", tmp_path, stop)
         written = tmp_path / "dvc.lock"
         wait_until(lambda: written.exists() and written.read_text() == "half\n", 20, "it writes")
         begin = time.monotonic()
@@ -209,7 +209,7 @@ def test_a_stopped_stage_leaves_a_state_from_which_the_next_run_goes_on(
 def test_stages_in_parallel_leave_the_same_lock_file_as_dvc_alone(
     workspace: Path, done: Path, dvc: Callable[..., str]
 ) -> None:
-    outcomes = drain(read_plan(workspace), 4, lambda name, stop: reproduce(workspace, name, stop))
+    outcomes = run_queue(read_plan(workspace), 4, lambda name, stop: reproduce(workspace, name, stop))
     assert {outcome.kind for outcome in outcomes.values()} == {RAN}
     assert dvc(workspace, "status", "--json").strip() == "{}"
     locks = [yaml.safe_load((root / "dvc.lock").read_text()) for root in (workspace, done)]

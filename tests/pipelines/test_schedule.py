@@ -9,10 +9,10 @@ import pytest
 from ebmbench.errors import UserError
 from ebmbench.workspace.layout import SCHEDULE_CLONE
 from ebmbench.workspace.locks import hold_workspace
+from pipelines.execution.clone import check_out, clone_variables, init_clone, prepare_clone, resolve_commit
 from pipelines.execution.signals import EXIT_STOPPED
-from pipelines.flows.clone import check_out, claim, commit_of, make_ready, variables
-from pipelines.flows.publish import commit_results, keep_report
-from pipelines.flows.schedule import Order
+from pipelines.flows.publish import commit_results, copy_report
+from pipelines.flows.serve import RunRequest
 from pipelines.outcome import EXIT_FAILED, FAILED, RAN, RESTORED, SKIPPED, Outcome, Result
 from tests.pipelines.test_clone import run_git, save, source
 
@@ -26,8 +26,8 @@ def clone(source: Path) -> Path:
     """A clone in its usual place, after a run that changed `dvc.lock` and the report."""
     save(source, "params.yaml", "benchmark: {suite: tiny}\n")
     save(source, ".gitignore", "work/\n")
-    claim(source / SCHEDULE_CLONE)
-    check_out(source / SCHEDULE_CLONE, source, commit_of(source, "HEAD"))
+    init_clone(source / SCHEDULE_CLONE)
+    check_out(source / SCHEDULE_CLONE, source, resolve_commit(source, "HEAD"))
     (source / SCHEDULE_CLONE / "dvc.lock").write_text("new\n")
     (source / SCHEDULE_CLONE / REPORT).write_text("new\n")
     return source / SCHEDULE_CLONE
@@ -38,17 +38,17 @@ def made(kind: str, code: int = 0, report: str | None = REPORT) -> Result:
 
 
 def test_relative_folders_start_at_the_workspace_wherever_prefect_starts_the_flow(tmp_path: Path) -> None:
-    order = Order(str(tmp_path), keep="nightly", clone="/elsewhere/clone", only=("dsm",))
+    request = RunRequest(str(tmp_path), keep="nightly", clone="/elsewhere/clone", only=("dsm",))
     told = {"workspace": str(tmp_path), "keep": str(tmp_path / "nightly"), "clone": "/elsewhere/clone"}
-    assert {key: order.parameters[key] for key in told} == told
-    assert order.parameters["only"] == ["dsm"]
-    assert Order(str(tmp_path)).parameters["clone"] == str(tmp_path / "work/scheduled/clone")
-    assert Order(str(tmp_path)).parameters["keep"] is None
+    assert {key: request.parameters[key] for key in told} == told
+    assert request.parameters["only"] == ["dsm"]
+    assert RunRequest(str(tmp_path)).parameters["clone"] == str(tmp_path / "work/scheduled/clone")
+    assert RunRequest(str(tmp_path)).parameters["keep"] is None
 
 
 @pytest.mark.parametrize("kind", [RAN, RESTORED])
 def test_a_new_report_is_kept_by_suite_time_and_commit(clone: Path, tmp_path: Path, kind: str) -> None:
-    place = keep_report(clone, made(kind, EXIT_FAILED), "0123456789", tmp_path / "kept")
+    place = copy_report(clone, made(kind, EXIT_FAILED), "0123456789", tmp_path / "kept")
     assert place is not None
     assert place.parent == tmp_path / "kept" / "tiny"
     assert place.name.endswith("Z-0123456")
@@ -61,19 +61,19 @@ def test_a_new_report_is_kept_by_suite_time_and_commit(clone: Path, tmp_path: Pa
     ids=["nothing to do", "the same report", "no report", "stopped"],
 )
 def test_where_no_report_was_written_none_is_kept(clone: Path, tmp_path: Path, result: Result) -> None:
-    assert keep_report(clone, result, "0123456789", tmp_path / "kept") is None
+    assert copy_report(clone, result, "0123456789", tmp_path / "kept") is None
     assert not (tmp_path / "kept").exists()
 
 
 def test_results_are_committed_on_a_branch_of_their_own_and_the_clone_stays_at_the_commit(
     source: Path, clone: Path
 ) -> None:
-    head, tested = run_git(source, "symbolic-ref", "HEAD"), commit_of(source, "HEAD")
+    head, tested = run_git(source, "symbolic-ref", "HEAD"), resolve_commit(source, "HEAD")
     branch = commit_results(clone, made(RAN), tested, source)
     assert branch == f"scheduled/tiny/{tested[:7]}"
     assert run_git(source, "show", f"{branch}:dvc.lock") == "new"
     assert run_git(source, "diff", "--name-only", tested, branch).splitlines() == ["dvc.lock", REPORT]
-    assert run_git(source, "rev-parse", f"{branch}^") == tested == commit_of(source, "HEAD")
+    assert run_git(source, "rev-parse", f"{branch}^") == tested == resolve_commit(source, "HEAD")
     assert run_git(source, "symbolic-ref", "HEAD") == head
     assert run_git(source, "status", "--porcelain") == ""
     assert run_git(clone, "diff", "--cached", "--name-only") == ""
@@ -82,7 +82,7 @@ def test_results_are_committed_on_a_branch_of_their_own_and_the_clone_stays_at_t
 
 
 def test_a_run_that_failed_or_changed_nothing_is_not_committed(source: Path, clone: Path) -> None:
-    tested = commit_of(source, "HEAD")
+    tested = resolve_commit(source, "HEAD")
     assert commit_results(clone, made(RAN, EXIT_FAILED), tested, source) is None
     assert commit_results(clone, Result(), tested, source) is None
     run_git(clone, "checkout", "--quiet", "--force", tested)
@@ -99,36 +99,36 @@ def test_the_clones_own_code_makes_it_ready_whatever_is_installed(clone: Path, m
     (clone / "ebmbench/stages/preparation.py").write_text(
         "from ebmbench.errors import UserError\ndef ready(root, params): raise UserError('the clone speaks')\n"
     )
-    for name, value in variables(clone, clone.parent).items():
+    for name, value in clone_variables(clone, clone.parent).items():
         monkeypatch.setenv(name, value)
     with pytest.raises(UserError, match=r"^the clone speaks$"):
-        make_ready(clone, None)
+        prepare_clone(clone, None)
 
 
 def test_python_looks_into_the_clone_before_anything_else(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", "/elsewhere")
-    assert variables(clone, clone.parent)["PYTHONPATH"] == f"{clone}:/elsewhere"
+    assert clone_variables(clone, clone.parent)["PYTHONPATH"] == f"{clone}:/elsewhere"
     monkeypatch.delenv("PYTHONPATH")
-    assert variables(clone, clone.parent)["PYTHONPATH"] == str(clone)
+    assert clone_variables(clone, clone.parent)["PYTHONPATH"] == str(clone)
 
 
 def test_the_clone_finds_the_data_that_the_workspace_has(
     source: Path, clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("EBMBENCH_DATA", raising=False)
-    assert "EBMBENCH_DATA" not in variables(clone, source)
+    assert "EBMBENCH_DATA" not in clone_variables(clone, source)
     (source / "work/downloads").mkdir()
-    assert variables(clone, source)["EBMBENCH_DATA"] == str(source / "work/downloads")
+    assert clone_variables(clone, source)["EBMBENCH_DATA"] == str(source / "work/downloads")
     (clone / "params.yaml").write_text("data: {root: files}\n")
-    assert "EBMBENCH_DATA" not in variables(clone, source)
+    assert "EBMBENCH_DATA" not in clone_variables(clone, source)
     (source / "files").mkdir()
-    assert variables(clone, source)["EBMBENCH_DATA"] == str(source / "files")
+    assert clone_variables(clone, source)["EBMBENCH_DATA"] == str(source / "files")
     (clone / "params.yaml").write_text("data: {root: /absolute}\n")
-    assert "EBMBENCH_DATA" not in variables(clone, source)
+    assert "EBMBENCH_DATA" not in clone_variables(clone, source)
     monkeypatch.setenv("EBMBENCH_DATA", "mine")
-    assert variables(clone, source)["EBMBENCH_DATA"] == str(source / "mine")
+    assert clone_variables(clone, source)["EBMBENCH_DATA"] == str(source / "mine")
     monkeypatch.setenv("EBMBENCH_DATA", "/absolute")
-    assert variables(clone, source)["EBMBENCH_DATA"] == "/absolute"
+    assert clone_variables(clone, source)["EBMBENCH_DATA"] == "/absolute"
 
 
 def test_a_run_that_comes_while_another_is_at_work_is_cancelled_at_once(source: Path, clone: Path) -> None:

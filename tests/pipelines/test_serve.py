@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, expect
 from pipelines.flows.server import _free_port
 from tests.browser.conftest import browser
 from tests.pipelines.conftest import _wait_until
-from tests.pipelines.test_clone import commit_of, run_git
+from tests.pipelines.test_clone import resolve_commit, run_git
 from tests.pipelines.test_flow import latest
 
 __all__ = ["browser"]
@@ -89,7 +89,7 @@ def test_it_fires_twice_by_itself_and_the_second_run_has_nothing_to_do(served: S
     assert all(run["auto_scheduled"] for run in served.runs("COMPLETED"))
     assert served.runs("COMPLETED")[1]["total_run_time"] < 30
     assert [folder.name[-7:] for folder in (served.root / "kept/tiny").iterdir()] == [
-        commit_of(served.root, "HEAD")[:7]
+        resolve_commit(served.root, "HEAD")[:7]
     ]
 
 

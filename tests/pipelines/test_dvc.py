@@ -9,14 +9,14 @@ import psutil
 import pytest
 
 from ebmbench.errors import UserError
-from pipelines.execution.dvc import _is_call, ask
+from pipelines.execution.dvc import _is_call, run_dvc
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("table", [b'{"write": {', b"[]", b"\xff\xff", b'{"read": {"runs": 7}}'])
 def test_a_table_of_locks_that_is_none_is_mended(done: Path, table: bytes) -> None:
     (done / ".dvc/tmp/rwlock").write_bytes(table)
-    assert ask(done, "status", "--json", patience=0).strip() == "{}"
+    assert run_dvc(done, "status", "--json", patience=0).strip() == "{}"
 
 
 @pytest.mark.parametrize("kind", ["write", "read"])
@@ -24,7 +24,7 @@ def test_a_lock_whose_number_another_process_has_now_does_not_block(done: Path, 
     with subprocess.Popen(["sleep", "100"]) as other:
         note_lock(done, kind, other.pid, "/usr/bin/dvc repro")
         try:
-            reproduced = ask(done, "repro", "--single-item", "--force", "train@rings-dsm", patience=0)
+            reproduced = run_dvc(done, "repro", "--single-item", "--force", "train@rings-dsm", patience=0)
         finally:
             other.kill()
     assert "Running stage 'train@rings-dsm'" in reproduced
@@ -37,17 +37,17 @@ def test_a_lock_blocks_as_long_as_a_process_with_its_number_may_be_the_one_that_
         note_lock(done, "write", other.pid, cmd)
         try:
             with pytest.raises(UserError, match=f"another dvc command is at work.*{other.pid}"):
-                ask(done, "status", "--json", patience=0)
+                run_dvc(done, "status", "--json", patience=0)
         finally:
             other.kill()
-    assert ask(done, "status", "--json", patience=0).strip() == "{}"
+    assert run_dvc(done, "status", "--json", patience=0).strip() == "{}"
 
 
 def test_without_a_command_a_lock_that_is_older_than_the_process_with_its_number_does_not_block(done: Path) -> None:
     note_lock(done, "write", os.getpid(), "")
     long_ago = psutil.Process().create_time() - 60
     os.utime(done / ".dvc/tmp/rwlock", (long_ago, long_ago))
-    assert ask(done, "repro", "--single-item", "train@rings-dsm", patience=0)
+    assert run_dvc(done, "repro", "--single-item", "train@rings-dsm", patience=0)
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,15 @@ from threading import Thread
 
 import pytest
 
-from ebmbench.workspace.progress import Pulse as Told
+from ebmbench.workspace.progress import Pulse as Writer
 from pipelines import display as module
-from pipelines.display import Pulse, looking_in, progress, pulse_of
+from pipelines.display import StageProgress, progress_file, progress_reader, show_progress
 from pipelines.outcome import BLOCKED, FAILED, RAN, Outcome
 from pipelines.planning.plan import Plan, Stage
 
 PLAN = Plan(tuple(Stage(name, (), "never run") for name in ("train@a", "train@b", "evaluate@b", "report")))
 FAILURE = Outcome(FAILED, seconds=2.0, log="work/flow/logs/train@b.log")
-TRAINING = Pulse(2, 3, share=0.5, step=1200, ends=None)
+TRAINING = StageProgress(2, 3, share=0.5, step=1200, ends=None)
 
 
 def on_a_terminal() -> str:
@@ -27,7 +27,7 @@ def on_a_terminal() -> str:
     got: list[bytes] = []
     reader = Thread(target=_read, args=(master, got))
     reader.start()
-    with os.fdopen(slave, "w") as stream, progress(PLAN, "2 at a time", {"train@a": TRAINING}.get, stream) as show:
+    with os.fdopen(slave, "w") as stream, show_progress(PLAN, "2 at a time", {"train@a": TRAINING}.get, stream) as show:
         for stage in PLAN.todo[:2]:
             show(stage, None)
         time.sleep(1.5)
@@ -59,7 +59,7 @@ def test_a_terminal_shows_what_is_done_what_runs_how_far_it_is_and_what_failed(m
 def test_a_log_gets_a_line_now_and_then_about_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(module, "_LINE_SECONDS", 1.2)
-    with progress(PLAN, "1 at a time", {"train@a": TRAINING}.get, stream) as show:
+    with show_progress(PLAN, "1 at a time", {"train@a": TRAINING}.get, stream) as show:
         show(PLAN.todo[0], None)
         time.sleep(2.6)
         show(PLAN.todo[0], Outcome(RAN, seconds=2.6))
@@ -72,26 +72,26 @@ def test_a_log_gets_a_line_now_and_then_about_what_takes_long(monkeypatch: pytes
 
 
 @pytest.mark.parametrize(
-    ("pulse", "words"),
+    ("progress", "words"),
     [
-        (Pulse(1, 1), ""),
-        (Pulse(2, 3), "run 2 of 3"),
-        (Pulse(1, 1, 0.434, 1200, 1075.0), "step 1200, 43 %, 1:15 left"),
-        (Pulse(2, 2, 0.5, 10, 1000.0 + 3700), "run 2 of 2, step 10, 75 %, 1:01:40 left"),
-        (Pulse(2, 2, 0.5, 10, 900.0), "run 2 of 2, step 10, 75 %, 0:00 left"),
+        (StageProgress(1, 1), ""),
+        (StageProgress(2, 3), "run 2 of 3"),
+        (StageProgress(1, 1, 0.434, 1200, 1075.0), "step 1200, 43 %, 1:15 left"),
+        (StageProgress(2, 2, 0.5, 10, 1000.0 + 3700), "run 2 of 2, step 10, 75 %, 1:01:40 left"),
+        (StageProgress(2, 2, 0.5, 10, 900.0), "run 2 of 2, step 10, 75 %, 0:00 left"),
     ],
 )
-def test_progress_is_told_as_far_as_it_is_known(pulse: Pulse, words: str) -> None:
-    assert pulse.told(now=1000.0) == words
+def test_progress_is_told_as_far_as_it_is_known(progress: StageProgress, words: str) -> None:
+    assert progress.describe(now=1000.0) == words
 
 
 def test_what_a_stage_tells_is_read_while_it_runs_and_forgotten_after(tmp_path: Path) -> None:
-    look = looking_in(tmp_path)
-    with pulse_of(tmp_path, "train@a") as path:
-        assert look("train@a") is None
-        for _ in Told(str(path)).each([1, 2]):
+    read = progress_reader(tmp_path)
+    with progress_file(tmp_path, "train@a") as path:
+        assert read("train@a") is None
+        for _ in Writer(str(path)).each([1, 2]):
             pass
-        assert look("train@a") == Pulse(2, 2)
+        assert read("train@a") == StageProgress(2, 2)
         path.write_text('{"run": 1, "walks": 2}', encoding="utf-8")
-        assert look("train@a") is None
+        assert read("train@a") is None
     assert not path.exists()

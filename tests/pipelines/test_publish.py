@@ -1,19 +1,17 @@
-"""A run says what moved since the last release, if there is one, and never fails for it."""
+"""What a run leaves: the comparison with the last release, and the pages that Prefect shows."""
 
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from ebmbench.report.results.table import typed, write_results
 from pipelines.execution.signals import BY_USER
-from pipelines.flows.publish import attach
-from pipelines.flows.server import start_server
+from pipelines.flows.artifacts import without_figures
+from pipelines.flows.publish import add_comparison
 from pipelines.outcome import BLOCKED, FAILED, RAN, Outcome, Result, read_result, write_result
 from tests.pipelines.test_flow import latest
 
@@ -41,9 +39,9 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_a_run_that_made_a_report_is_compared_and_the_result_keeps_it(project: Path) -> None:
-    result = attach(project, RAN_REPORT)
+    result = add_comparison(project, RAN_REPORT)
     assert (result.since, result.comparison) == (LINE, "reports/tiny/comparison.md")
-    assert result.told.splitlines()[1:] == ["report: reports/tiny/latest/report.md", LINE]
+    assert result.text.splitlines()[1:] == ["report: reports/tiny/latest/report.md", LINE]
     write_result(project, result)
     assert read_result(project) == result
 
@@ -59,14 +57,14 @@ def test_a_run_that_made_a_report_is_compared_and_the_result_keeps_it(project: P
     ],
 )
 def test_a_run_without_a_report_of_its_own_is_not_compared(project: Path, result: Result) -> None:
-    assert attach(project, result) == result
+    assert add_comparison(project, result) == result
     assert not (project / "reports/tiny/comparison.md").exists()
 
 
 def test_a_comparison_that_fails_is_said_in_one_line_and_the_run_is_what_it_was(project: Path) -> None:
     old = project / "reports/tiny/0.2.0/results.csv"
     old.write_text("no, results\n1, 2\n", encoding="utf-8")
-    result = attach(project, RAN_REPORT)
+    result = add_comparison(project, RAN_REPORT)
     assert result.exit_code == 0
     assert result.since is not None
     assert result.since.startswith("not compared with the last release: ")
@@ -77,13 +75,7 @@ def test_a_comparison_that_fails_is_said_in_one_line_and_the_run_is_what_it_was(
 
 def test_without_a_release_nothing_is_said(project: Path) -> None:
     (project / "reports/tiny/0.2.0/report.md").unlink()
-    assert attach(project, RAN_REPORT) == RAN_REPORT
-
-
-@pytest.fixture
-def api(sandbox: Path) -> Iterator[str]:
-    with ExitStack() as stack:
-        yield start_server(sandbox, stack)
+    assert add_comparison(project, RAN_REPORT) == RAN_REPORT
 
 
 @pytest.mark.slow
@@ -101,3 +93,19 @@ def test_the_flow_prints_the_line_and_shows_the_page_in_prefect(done: Path, api:
     assert artifact["data"] == (done / "reports/tiny/comparison.md").read_text(encoding="utf-8")
     assert artifact["description"] == LINE
     assert again.stdout == "nothing to do: everything is up to date\nreport: reports/tiny/latest/report.md\n"
+
+
+PAGE = Path(__file__).parents[2] / "reports/quick/latest/report.md"
+
+
+def test_figures_are_told_in_words_where_their_files_cannot_be_shown() -> None:
+    shown = without_figures("before\n\n![a map of two_moons](figures/map.png)\n\n[a link](x.md)\n")
+    assert shown == "before\n\n*(figure: a map of two_moons)*\n\n[a link](x.md)\n"
+
+
+def test_a_real_report_keeps_all_its_lines_and_has_no_image_left() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    shown = without_figures(text)
+    assert text.count("](figures/") > 3
+    assert "](figures/" not in shown
+    assert shown.count("\n") == text.count("\n")

@@ -1,4 +1,4 @@
-"""`--dry-run` on a real DVC repository, and the options that both commands share."""
+"""`pipelines.benchmark`: a part of the benchmark, `--json`, `--dry-run` and the other options, without Prefect."""
 
 import argparse
 import json
@@ -8,11 +8,90 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.workspace.locks import hold_workspace
+from ebmbench.workspace.locks import Busy, hold_workspace
+from pipelines import benchmark
 from pipelines.benchmark import main
+from pipelines.execution.process import reproduce
+from pipelines.execution.queue import run_queue
 from pipelines.options import add_options
-from pipelines.outcome import Forecast, forecast
-from pipelines.planning.plan import make_plan
+from pipelines.outcome import FAILED, RAN, Forecast, Outcome, Result, conclude, forecast
+from pipelines.planning.plan import Plan, make_plan, read_plan
+
+CELL = {"prepare@rings", "train@rings-dsm", "evaluate@rings-dsm", "report"}
+
+
+@pytest.fixture
+def without_prefect(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The flow with stages that DVC is not asked to run: dsm fails, all else is said to have run."""
+
+    def run_flow(root: Path, plan: Plan, jobs: int, keep_going: bool, scheduler: str | None) -> Result:
+        print("noise")
+        kinds = {stage.name: FAILED if stage.name.startswith("train@rings-dsm") else RAN for stage in plan.todo}
+        outcomes = run_queue(plan, jobs, lambda name, stop: Outcome(kinds[name], cause="told to"), keep_going)
+        return conclude(root, plan, outcomes, 1.0, None)
+
+    monkeypatch.setattr(benchmark, "_run_flow", run_flow)
+
+
+def test_a_chosen_cell_runs_with_its_data_and_the_report_and_the_rest_stays_stale(workspace: Path) -> None:
+    only = ["dsm/rings"]
+    outcomes = run_queue(read_plan(workspace, only), 2, lambda name, stop: reproduce(workspace, name, stop))
+    assert {name: outcome.kind for name, outcome in outcomes.items()} == dict.fromkeys(CELL, RAN)
+    report = (workspace / "reports/tiny/latest/report.md").read_text()
+    assert "runs/tiny/rings/dsm/rows.csv" in report
+    assert "nce" not in report
+    assert read_plan(workspace, only).todo == ()
+    stale = {stage.name for stage in read_plan(workspace).todo}
+    assert stale >= {"train@rings-nce", "prepare@two_moons", "report"}
+    assert "train@rings-dsm" not in stale
+
+
+@pytest.mark.usefixtures("without_prefect")
+def test_json_is_all_that_stands_on_stdout(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert benchmark.main(["--root", str(workspace), "--json", "--only", "/rings", "--jobs", "1"]) == 1
+    printed = capsys.readouterr()
+    record = json.loads(printed.out)
+    assert {cell: told["outcome"] for cell, told in record["cells"].items()} == {
+        "rings/dsm": "failed",
+        "rings/nce": "ran",
+    }
+    assert record["stages"]["evaluate@rings-dsm"] == {
+        "outcome": "blocked",
+        "seconds": 0.0,
+        "log": None,
+        "cause": "train@rings-dsm",
+    }
+    assert (record["exit_code"], record["only"]) == (1, ["/rings"])
+    assert "noise" in printed.err
+    assert "failed: train@rings-dsm" in printed.err
+
+
+@pytest.mark.usefixtures("without_prefect")
+def test_fail_fast_reaches_the_queue(workspace: Path) -> None:
+    kinds = [
+        {name: outcome.kind for name, outcome in benchmark.run(workspace, 1, keep_going=keep_going).stages.items()}
+        for keep_going in (True, False)
+    ]
+    assert [found["report"] for found in kinds] == ["ran", "blocked"]
+
+
+@pytest.mark.usefixtures("without_prefect")
+def test_the_workspace_is_prepared_before_the_plan_and_by_its_holder_alone(done: Path) -> None:
+    def prepare() -> None:
+        with pytest.raises(Busy), hold_workspace(done):
+            pass
+        (done / "code/nce.py").write_text("# new\n")
+
+    assert "train@rings-nce" in benchmark.run(done, 1, prepare=prepare).stages
+    with hold_workspace(done), pytest.raises(Busy):
+        benchmark.run(done, 1, prepare=lambda: pytest.fail("prepared what another run holds"))
+
+
+def test_a_part_with_nothing_to_do_says_of_what(done: Path) -> None:
+    (done / "code/nce.py").write_text("# new\n")
+    result = benchmark.run(done, only=["dsm"])
+    assert result == Result(report="reports/tiny/latest/report.md", only=("dsm",))
+
 
 TEXT = """\
 train@rings-dsm     code/dsm.py changed
@@ -60,12 +139,12 @@ def test_a_dry_run_for_a_program_has_the_same_reasons(done: Path, capsys: pytest
 
 def test_stale_cells_outside_the_choice_do_not_make_its_report_stale(done: Path) -> None:
     (done / "code/nce.py").write_text("# new\n")
-    assert forecast(done, ["dsm"]).told == "nothing to do: dsm is up to date"
+    assert forecast(done, ["dsm"]).text == "nothing to do: dsm is up to date"
     assert "report" in [stage.name for stage in forecast(done).plan.todo]
 
 
 def test_the_whole_plan_is_not_called_a_choice() -> None:
-    told = Forecast(make_plan({"a@x": [], "a@y": [], "b": ["a@x"]}, {"a@x": "never run"})).told
+    told = Forecast(make_plan({"a@x": [], "a@y": [], "b": ["a@x"]}, {"a@x": "never run"})).text
     assert told.splitlines()[-1] == "would run 2 of 3 stages: 1 a, 1 b; up to date: 1"
 
 

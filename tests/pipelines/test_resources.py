@@ -8,11 +8,11 @@ from threading import Event
 import pytest
 
 from ebmbench.errors import UserError
-from pipelines.execution.local import VISIBLE, Devices, Local, visible_gpus
-from pipelines.execution.queue import drain
+from pipelines.execution.local import VISIBLE, GpuPool, LocalRunner, visible_gpus
+from pipelines.execution.queue import run_queue
 from pipelines.outcome import RAN, Outcome
 from pipelines.planning.plan import Plan, Stage, read_plan
-from pipelines.planning.resources import Room, gpus_by_stage
+from pipelines.planning.resources import Capacity, read_gpu_requests
 
 PLAN = Plan(tuple(Stage(name, (), "never run", gpus) for name, gpus in {"a": 1, "b": 1, "c": 1, "d": 0}.items()))
 
@@ -22,7 +22,7 @@ PLAN = Plan(tuple(Stage(name, (), "never run", gpus) for name, gpus in {"a": 1, 
     [(0, [], True), (0, [0, 0], False), (1, [0], True), (1, [1], False), (0, [1], True)],
 )
 def test_a_stage_is_admitted_if_a_job_and_a_gpu_are_free(gpus: int, running: list[int], admitted: bool) -> None:
-    assert Room(jobs=2, gpus=1).admits(gpus, running) is admitted
+    assert Capacity(jobs=2, gpus=1).fits(gpus, running) is admitted
 
 
 def test_stages_that_want_gpus_wait_for_one_while_others_pass_them() -> None:
@@ -39,14 +39,14 @@ def test_stages_that_want_gpus_wait_for_one_while_others_pass_them() -> None:
             running.discard(name)
         return Outcome(RAN)
 
-    drain(PLAN, lambda: Room(4, 1), run_stage)
+    run_queue(PLAN, lambda: Capacity(4, 1), run_stage)
     assert max(len(names - {"d"}) for names in together) == 1
     assert {"a", "d"} in together
 
 
 def test_machines_that_come_later_are_used() -> None:
-    rooms = iter([Room(0)] * 2)
-    outcomes = drain(PLAN, lambda: next(rooms, Room(4, 3)), lambda name, stop: Outcome(RAN))
+    rooms = iter([Capacity(0)] * 2)
+    outcomes = run_queue(PLAN, lambda: next(rooms, Capacity(4, 3)), lambda name, stop: Outcome(RAN))
     assert {outcome.kind for outcome in outcomes.values()} == {RAN}
     assert len(outcomes) == 4
 
@@ -56,7 +56,7 @@ def test_cells_ask_by_the_patterns_of_only(workspace: Path) -> None:
     params.write_text(params.read_text() + "resources: {nce/rings: {gpu: 1}, /two_moons: {gpu: 1}, '*': {gpu: 0}}\n")
     cells = {"rings-nce", "two_moons-dsm", "two_moons-nce"}
     expected = {f"{kind}@{cell}": 1 for kind in ("train", "sample", "evaluate") for cell in cells}
-    assert gpus_by_stage(workspace) == expected
+    assert read_gpu_requests(workspace) == expected
     asked = {stage.name: stage.gpus for stage in read_plan(workspace).todo}
     assert (asked["train@rings-nce"], asked["train@rings-dsm"], asked["report"]) == (1, 0, 0)
 
@@ -65,7 +65,7 @@ def test_a_pattern_that_names_no_cell_is_refused_with_file_and_key(workspace: Pa
     params = workspace / "params.yaml"
     params.write_text(params.read_text() + "resources: {nse: {gpu: 1}}\n")
     with pytest.raises(UserError, match=r"params.yaml: resources.nse: methods: found 'nse', .*did you mean 'nce'"):
-        gpus_by_stage(workspace)
+        read_gpu_requests(workspace)
 
 
 def test_asking_for_resources_makes_nothing_stale(done: Path) -> None:
@@ -94,15 +94,15 @@ def test_nvidias_tool_is_asked_if_no_variable_says(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_gpu_is_lent_to_one_job_at_a_time_and_comes_back() -> None:
-    devices = Devices(["3", "5"])
-    with devices.lent(1) as first, devices.lent(1) as second, devices.lent(0) as none:
+    devices = GpuPool(["3", "5"])
+    with devices.lend(1) as first, devices.lend(1) as second, devices.lend(0) as none:
         assert {first[VISIBLE], second[VISIBLE]} == {"3", "5"}
         assert none == {VISIBLE: ""}
-    with Devices([]).lent(0) as untouched:
+    with GpuPool([]).lend(0) as untouched:
         assert untouched == {}
-    with pytest.raises(RuntimeError), devices.lent(2):
+    with pytest.raises(RuntimeError), devices.lend(2):
         raise RuntimeError("a job that fails gives its GPUs back too")
-    with devices.lent(2) as both:
+    with devices.lend(2) as both:
         assert set(both[VISIBLE].split(",")) == {"3", "5"}
 
 
@@ -116,8 +116,8 @@ def test_two_jobs_on_one_machine_see_a_gpu_each(
     for cell, other in (("rings-dsm", "two_moons-dsm"), ("two_moons-dsm", "rings-dsm")):
         wait = f"n=0; until [ -e begun-{other} ] || [ $n = 300 ]; do sleep 0.1; n=$((n+1)); done"
         before(done, cell, f'touch begun-{cell}; {wait}; echo "$CUDA_VISIBLE_DEVICES" > seen-{cell}')
-    local = Local(done, plan := read_plan(done), jobs=2)
-    outcomes = drain(plan, local.room, local.run)
+    local = LocalRunner(done, plan := read_plan(done), jobs=2)
+    outcomes = run_queue(plan, local.capacity, local.run)
     assert all(outcome.good for outcome in outcomes.values()), outcomes
     assert {(done / f"seen-{cell}").read_text().strip() for cell in ("rings-dsm", "two_moons-dsm")} == {"3", "5"}
 
@@ -125,4 +125,4 @@ def test_two_jobs_on_one_machine_see_a_gpu_each(
 def test_a_machine_without_a_gpu_says_so_before_anything_runs(done: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VISIBLE, "")
     with pytest.raises(UserError, match="resources: a asks for 1 GPU, found 0 on this machine"):
-        Local(done, PLAN, jobs=2)
+        LocalRunner(done, PLAN, jobs=2)
