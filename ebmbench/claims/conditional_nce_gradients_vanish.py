@@ -20,13 +20,14 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from torch import nn
 
-from ebmbench.claims.testing.bench import Bench, Data
+from ebmbench.claims.testing.bench import Bench
 from ebmbench.claims.testing.claim import Arms, Claim, stacked
 from ebmbench.claims.testing.criterion import Criterion
 from ebmbench.claims.testing.exact_kl import divergence
 from ebmbench.config.sections import Training
 from ebmbench.core.streams import stream
 from ebmbench.data import eight_gaussians
+from ebmbench.experiment.data import Data
 from ebmbench.methods import cnce
 from ebmbench.metrics.common.quadrature import integrate
 from ebmbench.models import mlp

@@ -21,13 +21,14 @@ import torch
 from matplotlib.figure import Figure
 from torch import Generator, Tensor
 
-from ebmbench.claims.testing.bench import Bench, Data
+from ebmbench.claims.testing.bench import Bench
 from ebmbench.claims.testing.claim import Arms, Claim, stacked
 from ebmbench.claims.testing.criterion import Criterion
 from ebmbench.claims.testing.digits_protocol import MODEL, SAMPLER, open_digits, protocol
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws, normal, stream
 from ebmbench.core.torch_compat import Adam
+from ebmbench.experiment.data import Data
 from ebmbench.methods import adance
 from ebmbench.models import mlp
 from ebmbench.report.figures.theme import FAINT, INK, colour, plain_ticks

@@ -15,13 +15,14 @@ import torch
 from matplotlib.figure import Figure
 from scipy.stats import spearmanr
 
-from ebmbench.claims.testing.bench import Bench, Data
+from ebmbench.claims.testing.bench import Bench
 from ebmbench.claims.testing.claim import Arms, Claim, stacked
 from ebmbench.claims.testing.criterion import Criterion
 from ebmbench.claims.testing.exact_kl import divergence
 from ebmbench.config.sections import Training
 from ebmbench.core.noise import Gaussian
 from ebmbench.data import eight_gaussians
+from ebmbench.experiment.data import Data
 from ebmbench.methods import nce
 from ebmbench.models import mlp
 from ebmbench.report.figures.theme import INK, colour, density_colours

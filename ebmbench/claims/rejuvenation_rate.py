@@ -20,12 +20,13 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ebmbench.claims.testing.bench import Bench, Data
+from ebmbench.claims.testing.bench import Bench
 from ebmbench.claims.testing.claim import Arms, Claim, stacked
 from ebmbench.claims.testing.criterion import Criterion
 from ebmbench.claims.testing.digits_protocol import MODEL, SAMPLER, from_noise, open_digits, protocol
 from ebmbench.config.sections import Divergence, Health
 from ebmbench.core.streams import stream
+from ebmbench.experiment.data import Data
 from ebmbench.methods import adance
 from ebmbench.report.figures.theme import INK, PALETTE, plain_ticks
 

@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 from torch import Generator, Tensor, nn
 from torch.nn.functional import leaky_relu
 
-from ebmbench.claims.testing.bench import Bench, Data
+from ebmbench.claims.testing.bench import Bench
 from ebmbench.claims.testing.claim import Arms, Claim, stacked
 from ebmbench.claims.testing.criterion import Criterion
 from ebmbench.claims.testing.digits_protocol import enlarged, open_digits
@@ -31,6 +31,7 @@ from ebmbench.claims.testing.lipschitz import norms, steepest
 from ebmbench.config.sections import Training
 from ebmbench.core.streams import stream
 from ebmbench.core.torch_compat import Adam
+from ebmbench.experiment.data import Data
 from ebmbench.methods import mle
 from ebmbench.models import convnet
 from ebmbench.models.common import spectral

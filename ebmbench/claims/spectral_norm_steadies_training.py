@@ -22,12 +22,13 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ebmbench.claims.testing.bench import Bench, Data
+from ebmbench.claims.testing.bench import Bench
 from ebmbench.claims.testing.claim import Arms, Claim
 from ebmbench.claims.testing.criterion import Criterion
 from ebmbench.claims.testing.digits_protocol import CHAINS, enlarged, open_digits, reduced
 from ebmbench.config.sections import Training
 from ebmbench.core.streams import stream
+from ebmbench.experiment.data import Data
 from ebmbench.methods import mle
 from ebmbench.models import convnet
 from ebmbench.report.figures.theme import FAINT, PALETTE

@@ -16,12 +16,13 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from torch import Generator, Tensor
 
-from ebmbench.claims.testing.bench import Bench, given
+from ebmbench.claims.testing.bench import Bench
 from ebmbench.claims.testing.claim import Arms, Claim, stacked
 from ebmbench.claims.testing.criterion import Criterion
 from ebmbench.config.sections import Training
 from ebmbench.core.streams import stream
 from ebmbench.data.common.densities import Mixture
+from ebmbench.experiment.data import make_data
 from ebmbench.methods import ssm
 from ebmbench.models import mlp
 from ebmbench.report.figures.theme import FAINT, INK, colour
@@ -64,7 +65,7 @@ TRAINING = {arm: Training(budget=4_000_000, data_noise=noise) for arm, noise in 
 def measure(arm: str, seed: int, bench: Bench) -> dict[str, NDArray[np.float64] | float]:
     """The loss along training, and with noise the least that there is."""
     train, test = (on_the_curve(EVENTS, stream(seed, "claim", NAME, split)) for split in ("train", "test"))
-    data = given("curve", train, test)
+    data = make_data("curve", train, test)
     run = bench.train(ssm, ssm.Settings(learning_rate=5e-3), data, mlp.Settings(), TRAINING[arm], seed)
     least = lowest(NOISE[arm] * data.facts.unit, stream(seed, "claim", NAME, "lowest")) if NOISE[arm] else -math.inf
     return {"loss": run.history["loss"], "passes": run.history["passes"], "lowest": least}

@@ -17,11 +17,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from ebmbench.claims.testing.bench import Bench, Data
+from ebmbench.claims.testing.bench import Bench
 from ebmbench.claims.testing.claim import Arms, Claim, stacked
 from ebmbench.claims.testing.criterion import Criterion
 from ebmbench.claims.testing.digits_protocol import CD, MLE, MODEL, SAMPLER, open_digits, protocol
 from ebmbench.core.streams import stream
+from ebmbench.experiment.data import Data
 from ebmbench.methods import cd, mle
 from ebmbench.report.figures.theme import FAINT, INK, colour
 

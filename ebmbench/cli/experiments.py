@@ -60,10 +60,11 @@ def _test_claims(root: Path, arguments: argparse.Namespace) -> int:
 
     torch.set_num_threads(1)  # sums over another number of threads round differently
     first = load_params(root).claims.first if arguments.first is None else arguments.first
+    bench = Bench(root, arguments.fresh)
     for name in arguments.names:
         busy = f"{name}: another process is testing this claim here; wait for it or stop it"
         with hold(lock_file(root, f"claim@{name}"), busy):  # so that `ebmbench clean` does not remove its files
-            account = put_to_test(name, first, None, Bench(root, arguments.fresh))
+            account = put_to_test(name, first, None, bench)
             account.save(root / TESTED_CLAIMS / name)
         print(told(account))
         print(f"  files: {(TESTED_CLAIMS / name).as_posix()}/\n")

@@ -1,65 +1,48 @@
-"""Judging a model by the chosen metrics, and the files in which the numbers are kept.
+"""Judging models by metrics: runs that were trained, and baselines that nobody trained.
 
-One judgement is a folder: `judgement.json`, `picture.npz`, `cost.json`. A cell's judgements are collected into
-`metrics.json` (numbers by run, for `dvc metrics`; of images by kind of samples too), `rows.csv` (the same, tidy, with
-errors and protocol) and `pictures.npz` (small arrays for the figures: the report needs neither torch nor models).
+A judgement is a folder that `judgement.py` writes, named in `work/` by the model, its samples, data, metrics and code.
 """
 
 import math
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
+from torch import Tensor
+
 from ebmbench.config.registry import entries, load
-from ebmbench.config.sections import Metrics
-from ebmbench.core.dataset import load_facts
-from ebmbench.data.common.densities import Density
+from ebmbench.config.sections import KINDS, Metrics
+from ebmbench.core.dataset import Facts, load_facts, read_split
+from ebmbench.core.streams import stream
+from ebmbench.data.common.sources import Truth
 from ebmbench.errors import UserError
-from ebmbench.experiment.pictures import frame, gallery, picture, real
-from ebmbench.experiment.verdict import Verdict
-from ebmbench.metrics.common.evaluation import Evaluation, Unavailable, Value
-from ebmbench.training.run import peak_memory
-from ebmbench.workspace.files import (
-    Arrays,
-    load_arrays,
-    read_json,
-    save_arrays,
-    sha256_of,
-    write_csv,
-    write_json,
-)
+from ebmbench.experiment.judgement import Row, write_judgement
+from ebmbench.experiment.pictures import Evaluations, main_evaluation
+from ebmbench.experiment.verdict import Values, Verdict, verdict
+from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable, Value
+from ebmbench.training.trained import Trained
+from ebmbench.training.trained import load as load_run
+from ebmbench.workspace.cell import SNAPSHOT_KIND, TRACE, passes_of, snapshots
+from ebmbench.workspace.code_hash import code_hash
+from ebmbench.workspace.files import load_arrays, read_json, sha256_of, write_json
 from ebmbench.workspace.layout import PARAMS_YAML
+from ebmbench.workspace.store import Store, digest
 
-COLUMNS = ["suite", "dataset", "method", "settings", "seed", "label", "digest", "status", "verdict", "verdict_reason"]
-COLUMNS += ["reason", "metric", "samples", "value", "error", "n", "direction", "protocol"]
-
-Values = dict[tuple[str, str], Value]
-"""By metric and kind of samples; the kind is empty for metrics that need none."""
-Evaluations = Mapping[str, Evaluation]
-"""By kind of samples; a model without any has one, of kind ""."""
+COUNTS = ("energy_evaluations", "input_gradients", "parameter_gradients", "passes")
 
 
-def judge(evaluations: Evaluations, metrics: Iterable[str]) -> Values:
-    """Every metric's value, of each kind of samples apart if it judges samples; one that cannot be had says why."""
-    whole = _whole(evaluations)
+def compute_metrics(evaluations: Evaluations, metrics: Iterable[str]) -> Values:
+    """Every metric's value, for each kind of samples if it judges samples; a missing value has a reason."""
+    main = main_evaluation(evaluations)
     values: Values = {}
     for name in metrics:
-        judged = evaluations if entries("metrics")[name].samples else {"": whole}
+        judged = evaluations if entries("metrics")[name].samples else {"": main}
         values |= {(name, kind): _compute(evaluation, name) for kind, evaluation in judged.items()}
     return values
-
-
-def extractor_inputs(features: Path, settings: Metrics, root: Path) -> dict[str, Any]:
-    """What names the features that images are judged on: the classifier's status, and the weights of Inception."""
-    status, weights = features / "status.json", settings.inception_weights
-    if weights is not None and not (root / weights).is_file():
-        raise UserError(f"{PARAMS_YAML}: metrics.inception_weights: found {weights!r}, but there is no such file")
-    return {
-        "classifier": read_json(status) if status.is_file() else None,
-        "inception": None if weights is None else sha256_of(root / weights),
-    }
 
 
 def _compute(evaluation: Evaluation, metric: str) -> Value:
@@ -72,71 +55,150 @@ def _compute(evaluation: Evaluation, metric: str) -> Value:
     return value
 
 
-def said(one: Verdict) -> dict[str, str]:
-    """A verdict as cells of a row."""
-    return {"verdict": one.word, "verdict_reason": one.reason}
+def subject_of(trained: Trained, samples: Tensor | None = None) -> Subject:
+    """A trained model, in float64, as metrics see it."""
+    trained.double()
+    return Subject(trained.judged if trained.has_energy else None, samples, score=trained.score)
 
 
-def leave(
-    result: Path, run: dict[str, Any], values: Values, evaluations: Evaluations, films: Arrays, clock: float
-) -> None:
-    """Write one judgement; `run` holds label, digest, status, verdict and the like; `clock` is when it began."""
-    rows = [{**run, **_cells(metric, kind, value, run)} for (metric, kind), value in values.items()]
-    write_json(result / "judgement.json", rows)
-    save_arrays(result / "picture.npz", _pictures(evaluations, run["label"], films))
-    seconds = round(time.perf_counter() - clock, 3)
-    write_json(result / "cost.json", {"seconds": seconds, "peak_memory_mb": peak_memory()})
+@dataclass(frozen=True)
+class Judge:
+    """Judges models of one dataset; `data` and `features` are folders, `metrics` begins with the main metric."""
+
+    root: Path
+    data: Path
+    features: Path
+    truth: Truth
+    metrics: Sequence[str]
+    settings: Metrics
+    store: Store
+
+    def judge_run(self, run: Path, samples: Path, status: dict[str, Any]) -> Path:
+        """Judge a trained run by its folders of weights and samples; one that is not ok gets rows without numbers."""
+        files = {path.name: sha256_of(path) for path in sorted(samples.glob("*.np[yz]"))}
+        key = self._digest([], run=status["digest"], samples=files)
+        return self.store.obtain(key, lambda _, result: self._fill_run(run, samples, status, result))
+
+    def judge_baseline(self, name: str, seed: int, count: int) -> Path:
+        """Judge a baseline by `count` samples that it draws with this seed."""
+        label = f"{name}/seed={seed}"
+        key = self._digest([f"ebmbench.baselines.{name}"], label=label, count=count)
+        run = {"method": name, "settings": "", "seed": seed, "label": label, "digest": key}
+        return self.store.obtain(key, lambda _, result: self._fill_baseline(run, count, result))
+
+    def _digest(self, modules: list[str], **inputs: Any) -> str:
+        modules = [__name__, *modules, *(f"ebmbench.metrics.{name}" for name in self.metrics)]
+        inputs |= {
+            "data": read_json(self.data / "facts.json"),
+            "source": [read_json(self.data / "source.json"), self.truth.origin],
+            "features": self._features(),
+            "metrics": list(self.metrics),
+            "settings": self.settings.model_dump(),
+            "code": code_hash(modules),
+        }
+        return digest(inputs)
+
+    def _features(self) -> dict[str, Any]:
+        """What names the features that images are judged on: the classifier's status, and the weights of Inception."""
+        status, weights = self.features / "status.json", self.settings.inception_weights
+        if weights is not None and not (self.root / weights).is_file():
+            raise UserError(f"{PARAMS_YAML}: metrics.inception_weights: found {weights!r}, but there is no such file")
+        return {
+            "classifier": read_json(status) if status.is_file() else None,
+            "inception": None if weights is None else sha256_of(self.root / weights),
+        }
+
+    def _fill_baseline(self, run: Row, count: int, result: Path) -> None:
+        clock = time.perf_counter()
+        facts = load_facts(self.data)
+        train, test = (read_split(self.data, split) for split in ("train", "test"))
+        generator = stream(run["seed"], "baseline", run["method"], self.data.name)
+        subject = load("baselines", run["method"]).subject(self.truth.density, train, test, facts, count, generator)
+        evaluations = {"exact": self._evaluation(replace(subject, kind="exact"), test, facts, train)}
+        values = compute_metrics(evaluations, self.metrics)
+        health = verdict(values, self.metrics[0], self.settings.health)
+        write_judgement(result, {**run, "status": "ok", "reason": ""}, health, values, evaluations, {}, clock)
+
+    def _fill_run(self, folder: Path, samples: Path, status: dict[str, Any], result: Path) -> None:
+        clock = time.perf_counter()
+        swept = ", ".join(f"{key}={value}" for key, value in status["settings"].items())
+        run = {key: status[key] for key in ("label", "digest", "status", "seed")}
+        run |= {"settings": swept, "reason": status["reason"] or ""}
+        counts = {(name, ""): Value(status.get(name), n=1, protocol="training") for name in COUNTS if name in status}
+        if status["status"] != "ok":
+            write_json(result / "curve.json", [])
+            values: Values = {(name, ""): Value(reason=run["reason"]) for name in self.metrics}
+            health = Verdict(run["status"], run["reason"])
+            return write_judgement(result, run, health, values | counts, {}, {}, clock)
+        evaluations = self._evaluations(load_run(folder), samples, status["learned"])
+        values = compute_metrics(evaluations, self.metrics) | counts
+        health = verdict(values, self.metrics[0], self.settings.health)
+        films = load_arrays(samples / "films.npz") if (samples / "films.npz").exists() else {}
+        write_judgement(result, run, health, values, evaluations, films, clock)
+        write_json(result / "curve.json", learning_curve(folder, samples, evaluations, values, self.metrics[0]))
+
+    def _evaluations(self, trained: Trained, samples: Path, learned: dict[str, float]) -> dict[str, Evaluation]:
+        """One evaluation for each kind of samples, or one without samples."""
+        whole = replace(subject_of(trained), learned=learned, **_read_trace(samples))
+        if self.truth.density is not None:
+            method = load("methods", trained.header["method"]).Method
+            whole = replace(whole, target=method.target(trained.settings, self.truth.density, trained.facts.unit))
+        diagnostics = read_json(samples / "diagnostics.json") if any(samples.glob("*.npy")) else {}
+        subjects: dict[str, Subject] = {
+            kind: replace(whole, samples=_tensor(samples / f"{kind}.npy"), sampler=one["sampler"], kind=kind)
+            for kind in KINDS
+            if (one := diagnostics.get(kind))
+        }
+        test = read_split(self.data, "test")
+        train = read_split(self.data, "train") if trained.facts.is_image else None  # only images are compared with it
+        return {
+            kind: self._evaluation(subject, test, trained.facts, train)
+            for kind, subject in (subjects or {"": whole}).items()
+        }
+
+    def _evaluation(self, subject: Subject, test: Tensor, facts: Facts, train: Tensor | None) -> Evaluation:
+        return Evaluation(subject, test, self.truth.density, facts, self.settings, train, self.features)
 
 
-def _pictures(evaluations: Evaluations, label: str, films: Arrays) -> Arrays:
-    if not evaluations:
+def learning_curve(run: Path, samples: Path, evaluations: Evaluations, values: Values, main: str) -> list[Row]:
+    """The main metric at each snapshot of a run and at its end.
+
+    Weights are averaged and the learning rate is on its way to zero, so a point is not what a run with that smaller
+    budget would reach. Toys are integrated on half as many cells an axis as at the end; images are judged by short
+    runs.
+    """
+    kind = SNAPSHOT_KIND if entries("metrics")[main].samples else ""
+    passes = values.get(("passes", ""))
+    if (main, kind) not in values or passes is None:
+        return []
+    template = evaluations[kind] if kind else next(iter(evaluations.values()))
+    points = {
+        passes_of(file): compute_metrics({kind: _at_snapshot(file, samples, template)}, [main])
+        for file in snapshots(run)
+    }
+    points[int(passes.value or 0)] = values
+    found = {at: judged[main, kind] for at, judged in points.items()}
+    shared = {"metric": main, "samples": kind}
+    return [{**shared, "passes": at, "value": one.value, "reason": one.reason} for at, one in found.items()]
+
+
+def _at_snapshot(file: Path, samples: Path, template: Evaluation) -> Evaluation:
+    """The evaluation of a snapshot, made like that of the run's end."""
+    drawn = samples / f"{file.stem}.npy"
+    model = subject_of(load_run(file))
+    x = _tensor(drawn) if drawn.exists() else None
+    subject = replace(template.subject, energy=model.energy, score=model.score, samples=x, trace=None)
+    settings = template.settings.model_copy(update={"cells": max(16, template.settings.cells // 2)})
+    return replace(template, subject=subject, settings=settings)
+
+
+def _read_trace(samples: Path) -> Mapping[str, Any]:
+    """What was traced of the long runs, for a `Subject`."""
+    if not (samples / TRACE).exists():
         return {}
-    whole = _whole(evaluations)
-    if whole.facts.is_image:
-        return gallery(evaluations, label, films)
-    return picture(whole, label) if whole.facts.shape == [2] else {}
+    stored = load_arrays(samples / TRACE)
+    return {"trace": torch.from_numpy(stored["draws"]), "traced": tuple(map(str, stored["names"]))}
 
 
-def _whole(evaluations: Evaluations) -> Evaluation:
-    """The evaluation for all that needs no samples, or shows one kind of them: that of the long runs."""
-    return evaluations.get("long") or next(iter(evaluations.values()))
-
-
-def _cells(metric: str, kind: str, value: Value, run: dict[str, Any]) -> dict[str, Any]:
-    cells = {"metric": metric, "samples": kind, **asdict(value), "reason": value.reason or run["reason"] or ""}
-    del cells["fault"]  # is in the verdict
-    return cells | {"direction": direction(metric)}
-
-
-def direction(metric: str) -> str:
-    """Which way is better: as the metric's file says, and lower for counts of evaluations."""
-    known = entries("metrics").get(metric)
-    return known.direction if known else "lower"
-
-
-def collect(folder: Path, shared: dict[str, str], done: dict[str, Path], data: Path, density: Density | None) -> None:
-    """Write a cell's files from the judgements of its runs by label; `data` is the dataset's folder."""
-    facts = load_facts(data)
-    judged = {label: read_json(run / "judgement.json") for label, run in done.items()}
-    several = len({row["samples"] for rows in judged.values() for row in rows} - {""}) > 1
-    by_kind = facts.is_image or several
-    write_json(folder / "metrics.json", {label: _flat(rows, by_kind) for label, rows in judged.items()})
-    write_rows(folder / "rows.csv", [{**shared, **row} for rows in judged.values() for row in rows])
-    arrays = real(facts, data) if facts.is_image else frame(facts, density) if facts.shape == [2] else {}
-    for run in done.values():
-        arrays |= load_arrays(run / "picture.npz")
-    save_arrays(folder / "pictures.npz", arrays)
-
-
-def _flat(rows: list[dict[str, Any]], by_kind: bool) -> dict[str, Any]:
-    """One run for `dvc metrics`: names and numbers, no lists; `by_kind` puts metrics of samples below their kind."""
-    flat: dict[str, Any] = {key: rows[0][key] for key in ("digest", "status", "verdict")} if rows else {}
-    for row in rows:
-        place = flat.setdefault(row["samples"], {}) if by_kind and row["samples"] else flat
-        place[row["metric"]] = row["value"]
-    return flat
-
-
-def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    """The CSV that the report reads; floats are written so that they read back the same."""
-    write_csv(path, COLUMNS, rows)
+def _tensor(path: Path) -> Tensor:
+    return torch.from_numpy(np.load(path, allow_pickle=False))

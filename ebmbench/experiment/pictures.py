@@ -1,9 +1,11 @@
-"""Small arrays for the report's figures of data in the plane: densities on one window, and some samples.
+"""Small arrays for the report's figures, which are drawn without torch and without models.
 
-Small arrays of images for the report's galleries, already in the grey values of a screen.
+Of data in the plane: the window's axes `x` and `y`, the exact density `truth`, each run's density `model:<label>`
+and its first samples `samples:<label>`.
 
-`images:<label>:<kind>` `(64, C, H, W)`, `chain:<label>:<kind>` `(8, T, C, H, W)` with `chain_steps:<label>:<kind>`,
-`histogram:<label>:<kind>` (predicted classes of all samples), and, once for a dataset, `real` and `classes`.
+Of images, in the grey values of a screen: `images:<label>:<kind>` `(64, C, H, W)`, `chain:<label>:<kind>`
+`(8, T, C, H, W)` with `chain_steps:<label>:<kind>`, `histogram:<label>:<kind>` (predicted classes of all samples), and,
+once for a dataset, `real` and `classes`.
 """
 
 from collections.abc import Mapping
@@ -22,11 +24,44 @@ from ebmbench.workspace.files import Arrays
 CELLS = 128
 HALF_WIDTH = 3.2  # deviations about the mean; holds all that is visible of every toy density
 SAMPLES = 2000
+IMAGES = 64
+SCREEN = 256  # grey values
+
+Evaluations = Mapping[str, Evaluation]
+"""By kind of samples; a model without any has one, of kind ""."""
+
+
+def main_evaluation(evaluations: Evaluations) -> Evaluation:
+    """The evaluation for all that needs no samples, or shows one kind of them: that of the long runs."""
+    return evaluations.get("long") or next(iter(evaluations.values()))
+
+
+def draw_model(evaluations: Evaluations, label: str, films: Arrays) -> Arrays:
+    """The arrays of one run; none if it has no evaluations, or if its data are neither planar nor images."""
+    if not evaluations:
+        return {}
+    main = main_evaluation(evaluations)
+    if main.facts.is_image:
+        return _gallery(evaluations, label, films)
+    return _density(main, label) if main.facts.shape == [2] else {}
+
+
+def draw_dataset(facts: Facts, data: Path, density: Density | None) -> Arrays:
+    """The arrays that all runs of a dataset share; `data` is its folder."""
+    if facts.is_image:
+        return {"real": _screen(read_split(data, "test")[:IMAGES]), "classes": np.array(facts.classes, dtype=np.str_)}
+    if facts.shape != [2]:
+        return {}
+    (x, y), points = _window(facts)
+    arrays: Arrays = {"x": x.numpy(), "y": y.numpy()}
+    if density is not None:
+        arrays["truth"] = density.log_prob(points).exp().reshape(CELLS, CELLS).float().numpy()
+    return arrays
 
 
 @torch.no_grad()
-def picture(evaluation: Evaluation, label: str) -> Arrays:
-    """A run's density on the window (if it is normalised) and its first samples."""
+def _density(evaluation: Evaluation, label: str) -> Arrays:
+    """A run's density on the window, if it can be normalised, and its first samples."""
     arrays: Arrays = {}
     if evaluation.subject.samples is not None:
         arrays[f"samples:{label}"] = evaluation.subject.samples[:SAMPLES].numpy()
@@ -38,32 +73,20 @@ def picture(evaluation: Evaluation, label: str) -> Arrays:
     return arrays
 
 
-def frame(facts: Facts, density: Density | None) -> Arrays:
-    """The window's axes and the truth on it."""
-    (x, y), points = _window(facts)
-    arrays: Arrays = {"x": x.numpy(), "y": y.numpy()}
-    if density is not None:
-        arrays["truth"] = density.log_prob(points).exp().reshape(CELLS, CELLS).float().numpy()
-    return arrays
-
-
-def _window(facts: Facts) -> tuple[tuple[torch.Tensor, torch.Tensor], torch.Tensor]:
+def _window(facts: Facts) -> tuple[tuple[Tensor, Tensor], Tensor]:
+    """The axes of the window about the data, and its points `(CELLS², 2)`."""
     unit = torch.linspace(-HALF_WIDTH, HALF_WIDTH, CELLS, dtype=torch.float64)
     x, y = (mean + facts.scale * unit for mean in facts.mean)
     return (x, y), torch.stack(torch.meshgrid(x, y, indexing="xy"), dim=-1).reshape(-1, 2)
 
 
-SHOWN = 64
-SCREEN = 256  # grey values
-
-
-def gallery(evaluations: Mapping[str, Evaluation], label: str, films: Arrays) -> Arrays:
-    """What a run's samples look like, kind by kind."""
+def _gallery(evaluations: Evaluations, label: str, films: Arrays) -> Arrays:
+    """A run's images, kind by kind, and its chains on their way."""
     arrays: Arrays = {}
     for kind, evaluation in evaluations.items():
         samples = evaluation.subject.samples
         if samples is not None:
-            arrays[f"images:{label}:{kind}"] = _screen(samples[:SHOWN])
+            arrays[f"images:{label}:{kind}"] = _screen(samples[:IMAGES])
         try:
             arrays[f"histogram:{label}:{kind}"] = histogram(evaluation).numpy()
         except Unavailable:
@@ -75,11 +98,6 @@ def gallery(evaluations: Mapping[str, Evaluation], label: str, films: Arrays) ->
         else:
             arrays[f"chain:{part}"] = _screen(torch.from_numpy(films[name]))
     return arrays
-
-
-def real(facts: Facts, data: Path) -> Arrays:
-    """Test images, and what the classes are called."""
-    return {"real": _screen(read_split(data, "test")[:SHOWN]), "classes": np.array(facts.classes, dtype=np.str_)}
 
 
 def _screen(x: Tensor) -> np.ndarray:

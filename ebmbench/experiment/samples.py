@@ -13,14 +13,17 @@ than the short.
 """
 
 import math
+import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from ebmbench.config.sections import Kind, Sampling
-from ebmbench.core.dataset import Facts
+from ebmbench.core.dataset import Facts, read_split
 from ebmbench.core.energy import Energy
 from ebmbench.core.streams import stream
 from ebmbench.errors import UserError
@@ -28,9 +31,14 @@ from ebmbench.experiment.recording import Film, Trace, run_watched
 from ebmbench.samplers.common.chain import Chain, SamplerSettings
 from ebmbench.samplers.common.choice import parse
 from ebmbench.training.job import meant
-from ebmbench.training.trained import Trained
+from ebmbench.training.run import peak_memory
+from ebmbench.training.trained import Trained, load
 from ebmbench.training.trainer import usable
+from ebmbench.workspace.cell import SNAPSHOT_KIND, TRACE, snapshots
+from ebmbench.workspace.code_hash import code_hash
+from ebmbench.workspace.files import save_array, save_arrays, write_json
 from ebmbench.workspace.layout import PARAMS_YAML
+from ebmbench.workspace.store import Store, digest
 
 FEW = 8  # coordinates, or projections in their place, that a trace follows
 
@@ -44,6 +52,57 @@ class Drawn:
     diagnostics: dict[str, float]
     film: Film | None = None
     trace: Trace | None = None
+
+
+def sample_run(run: Path, status: dict[str, Any], sampling: Sampling, data: Path, store: Store) -> Path:
+    """Draw all kinds of samples of a trained run, or find them; `run` and `data` are folders, `status` is the run's."""
+    # The run's digest covers the method's own sampler.
+    modules = [__name__, f"ebmbench.samplers.{sampling.sampler.get('kind')}"]
+    key = digest({"run": status["digest"], "sampling": sampling.model_dump(), "code": code_hash(modules)})
+    return store.obtain(key, lambda _, result: _fill(run, status["status"] == "ok", sampling, data, result))
+
+
+def _fill(run: Path, ok: bool, sampling: Sampling, data: Path, result: Path) -> None:
+    """Write `<kind>.npy`, `diagnostics.json`, a trace, and films of images; no samples if the run is not ok."""
+    clock = time.perf_counter()
+    if ok:
+        trained, test = load(run), read_split(data, "test")
+        enough(trained.facts, sampling)
+        drawn = {kind: draw(trained, kind, sampling, test) for kind in sampling.kinds}
+        _write(result, {kind: one for kind, one in drawn.items() if one is not None})
+    seconds = round(time.perf_counter() - clock, 3)
+    if ok:
+        _draw_snapshots(run, sampling, test, result)
+    write_json(result / "cost.json", {"seconds": seconds, "peak_memory_mb": peak_memory()})
+
+
+def _draw_snapshots(run: Path, sampling: Sampling, test: Tensor, result: Path) -> None:
+    """Short runs of the image models that training saved on its way: images are judged by samples."""
+    for file in snapshots(run):
+        trained = load(file)
+        if trained.facts.is_image and SNAPSHOT_KIND in sampling.kinds:
+            drawn = draw(trained, SNAPSHOT_KIND, sampling, test)
+            assert drawn is not None  # everything can be sampled from noise
+            save_array(result / f"{file.stem}.npy", drawn.x.numpy())
+
+
+def _write(result: Path, drawn: dict[str, Drawn]) -> None:
+    for kind, one in drawn.items():
+        save_array(result / f"{kind}.npy", one.x.numpy())
+        if one.trace is not None:
+            save_arrays(result / TRACE, {"draws": one.trace.stacked().numpy(), "names": np.array(one.trace.names)})
+    write_json(result / "diagnostics.json", {kind: _described(one) for kind, one in drawn.items()})
+    films = {kind: one.film for kind, one in drawn.items() if one.film is not None}
+    if films:
+        arrays = {kind: film.stacked().numpy() for kind, film in films.items()}
+        arrays |= {f"{kind}_steps": np.array(film.steps) for kind, film in films.items()}
+        save_arrays(result / "films.npz", arrays)
+
+
+def _described(one: Drawn) -> dict[str, Any]:
+    """Which sampler it was and how it fared; a number that is not finite is written as text."""
+    shown = {name: value if np.isfinite(value) else str(value) for name, value in one.diagnostics.items()}
+    return {"sampler": one.sampler, **shown}
 
 
 def draw(trained: Trained, kind: Kind, sampling: Sampling, test: Tensor) -> Drawn | None:

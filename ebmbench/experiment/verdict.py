@@ -12,7 +12,7 @@ Of several, the first of these counts as the word; all are among the reasons. A 
 be the best of all.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ebmbench.config.sections import Health
@@ -21,7 +21,8 @@ from ebmbench.metrics.common.evaluation import MISCALIBRATED, UNMIXED, Value
 COLLAPSED = "short-run-only"
 WORDS = (MISCALIBRATED, COLLAPSED, UNMIXED)
 
-Values = Mapping[tuple[str, str], Value]  # by metric and kind of samples
+Values = dict[tuple[str, str], Value]
+"""By metric and kind of samples; the kind is empty for metrics that need none."""
 
 
 @dataclass(frozen=True)

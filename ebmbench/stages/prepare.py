@@ -1,17 +1,14 @@
 """prepare@<dataset>: draw or read the data, split them, and write their facts."""
 
-import hashlib
 import sys
 from pathlib import Path
-from typing import Any
-
-from torch import Tensor
 
 from ebmbench.config.params import load_params
 from ebmbench.config.sections import Dataset
 from ebmbench.core.dataset import Facts, load_facts
-from ebmbench.data.common.sources import Source, open_source
+from ebmbench.data.common.sources import open_source
 from ebmbench.errors import UserError
+from ebmbench.experiment.data import describe_entry, describe_source, measure_facts, source_arrays
 from ebmbench.stages.runner import stage_main
 from ebmbench.workspace.files import read_json, save_array, sha256_of, write_json
 from ebmbench.workspace.layout import prepared_folder
@@ -25,20 +22,11 @@ def prepare(root: Path, dataset: str) -> None:
     """
     entry = load_params(root).datasets[dataset]
     source = open_source(dataset, entry, root)
-    unverified = {} if source.verified else {"unverified": True}
-    written = {**described(entry), **unverified, **source.origin}
     with materialising(prepared_folder(root, dataset), PREPARED) as folder:
-        digest = hashlib.sha256()
-        for file, rows in _arrays(source).items():
+        for file, rows in source_arrays(source).items():
             save_array(folder / file, rows.numpy())
-            digest.update(rows.numpy().tobytes())
-        write_json(folder / "facts.json", source.facts(dataset, digest.hexdigest()).as_dict())
-        write_json(folder / "source.json", written)
-
-
-def described(entry: Dataset) -> dict[str, Any]:
-    """What an entry says of its data: not what it changes for methods, of which the data know nothing."""
-    return entry.model_dump(exclude={"overrides"})
+        write_json(folder / "facts.json", measure_facts(dataset, source).as_dict())
+        write_json(folder / "source.json", describe_source(entry, source))
 
 
 def known_facts(folder: Path, entry: Dataset, root: Path) -> Facts | None:
@@ -46,7 +34,7 @@ def known_facts(folder: Path, entry: Dataset, root: Path) -> Facts | None:
     try:
         written = read_json(folder / "source.json")
         current = all(sha256_of(root / file) == found for file, found in written["files"].items())
-        return load_facts(folder) if current and written == {**written, **described(entry)} else None
+        return load_facts(folder) if current and written == {**written, **describe_entry(entry)} else None
     except (
         UserError,
         OSError,
@@ -55,12 +43,6 @@ def known_facts(folder: Path, entry: Dataset, root: Path) -> Facts | None:
         TypeError,
     ):  # the stage will say what is wrong, or make them anew
         return None
-
-
-def _arrays(source: Source) -> dict[str, Tensor]:
-    labels = {"train_labels.npy": source.train_labels, "test_labels.npy": source.test_labels}
-    found = {"train.npy": source.train, "test.npy": source.test, **labels}
-    return {file: rows for file, rows in found.items() if rows is not None}
 
 
 main = stage_main("prepare", prepare, __doc__, "dataset")

@@ -5,14 +5,11 @@ import shutil
 import sys
 from pathlib import Path
 
-from torch import Tensor
-
 from ebmbench.config.params import load_params
 from ebmbench.core.dataset import load_facts, read_split
 from ebmbench.experiment.jobs import cell_jobs, check_cell
+from ebmbench.experiment.runs import train_run
 from ebmbench.stages.runner import stage_main
-from ebmbench.training.job import Job
-from ebmbench.training.run import train
 from ebmbench.workspace.cell import Cell
 from ebmbench.workspace.files import read_json, write_csv, write_json
 from ebmbench.workspace.manifest import TRAINED, materialising
@@ -27,10 +24,9 @@ def train_cell(root: Path, dataset: str, method: str, fresh: bool = False) -> No
     facts = load_facts(cell.data)
     check_cell(params, cell, facts)
     data = read_split(cell.data, "train")
-    store = Store(cell.work, cell.fresh)
-    done = {}
-    for job in pulse.each(cell_jobs(params, cell.method, facts)):
-        done[job.label] = _obtain(store, job, data)
+    store = Store(cell.work, fresh)
+    jobs = pulse.each(cell_jobs(params, method, facts))
+    done = {job.label: train_run(job, data, store).folder for job in jobs}
     with materialising(cell.folder / "train", TRAINED) as folder:
         for label, run in done.items():
             (folder / label).mkdir(parents=True)
@@ -39,10 +35,6 @@ def train_cell(root: Path, dataset: str, method: str, fresh: bool = False) -> No
     join_histories(cell.folder / "history.csv", [run / "history.csv" for run in done.values()])
     costs = {label: read_json(run / "cost.json") for label, run in done.items()}
     write_json(cell.folder / "cost" / "train.json", costs)
-
-
-def _obtain(store: Store, job: Job, data: Tensor) -> Path:
-    return store.obtain(job.digest(), lambda workshop, result: train(job, data, workshop, result))
 
 
 def join_histories(path: Path, histories: list[Path]) -> None:

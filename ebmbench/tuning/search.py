@@ -8,53 +8,46 @@ over datasets of the log of the criterion's mean over seeds (a plain mean: one s
 that do not); a run without a number makes it +∞. Seeded by the method's name alone.
 """
 
-import math
 import random
 from collections.abc import Callable
-from statistics import fmean
 
 import optuna
 from optuna.trial import Trial, TrialState
 
-from ebmbench.tuning.judging import Bench, Judged
 from ebmbench.tuning.space import Grid, Plan, Point
-from ebmbench.tuning.trials import Row, settings_text
+from ebmbench.tuning.trials import Row, Trials
 from ebmbench.workspace.store import digest
 
 PATIENCE = 100  # draws that hit a setting already tried, before an untried one is taken at random
 
 
-class TrialError(Exception):
-    """Something broke inside a trial; says which method and settings."""
-
-
 def search(plan: Plan, method: str, tell: Callable[[Row], None]) -> list[Row]:
     """All rows of a method; `tell` hears of each as it is finished."""
-    grid, bench = plan.grid(method), Bench(plan, method)
+    grid, trials = plan.grid(method), Trials(plan, method)
     first: dict[Point, Row] = {}
     study = _study(plan, grid)
     for number in range(min(plan.space.trials, grid.size)):
         trial, point = _untried(study, grid, set(first))
-        first[point] = _try(bench, grid, point, number, plan.space.seeds[:1])
+        first[point] = trials.run(grid, point, number, plan.space.seeds[:1])
         study.tell(trial, first[point].value)
         tell(first[point])
-    return [*first.values(), *_finals(plan, bench, grid, first, tell)]
+    return [*first.values(), *_finals(plan, trials, grid, first, tell)]
 
 
-def _finals(plan: Plan, bench: Bench, grid: Grid, first: dict[Point, Row], tell: Callable[[Row], None]) -> list[Row]:
+def _finals(plan: Plan, trials: Trials, grid: Grid, first: dict[Point, Row], tell: Callable[[Row], None]) -> list[Row]:
     """The best of the first round with all seeds; those that gave no number cannot be among them."""
     ranked = sorted((point for point in first if first[point].ended_well), key=lambda point: first[point].rank)
     rows = []
     for point in sorted(ranked[: plan.space.finalists], key=lambda point: first[point].trial):
-        rows.append(_try(bench, grid, point, first[point].trial, plan.space.seeds, last=True))
+        rows.append(trials.run(grid, point, first[point].trial, plan.space.seeds, last=True))
         tell(rows[-1])
     return rows
 
 
 def steps(plan: Plan, method: str) -> int:
     """How many rows a search will have, at most."""
-    trials = min(plan.space.trials, plan.grid(method).size)
-    return trials + min(plan.space.finalists, trials)
+    first = min(plan.space.trials, plan.grid(method).size)
+    return first + min(plan.space.finalists, first)
 
 
 def _study(plan: Plan, grid: Grid) -> optuna.Study:
@@ -82,51 +75,3 @@ def _untried(study: optuna.Study, grid: Grid, tried: set[Point]) -> tuple[Trial,
 def _ask(study: optuna.Study, grid: Grid) -> tuple[Trial, Point]:
     trial = study.ask()
     return trial, tuple(trial.suggest_int(key, 0, len(choices) - 1) for key, choices in grid.axes.items())
-
-
-def _try(bench: Bench, grid: Grid, point: Point, number: int, seeds: list[int], last: bool = False) -> Row:
-    """Run a setting on every dataset with these seeds, and sum it up."""
-    text = settings_text(grid.values(point))
-    try:
-        settings = grid.settings(point, bench.plan.file)
-        datasets = bench.plan.space.datasets
-        runs = {(name, seed): bench.judged(settings, name, seed) for name in datasets for seed in seeds}
-    except Exception as error:
-        place = f"{bench.method}, trial {number} ({text})"
-        raise TrialError(f"{place}: {type(error).__name__}: {' '.join(str(error).split())}") from error
-    status, reason = _outcome(runs)
-    scores = {name: _mean([runs[name, seed].value for seed in seeds]) for name in datasets}
-    return Row(
-        method=bench.method,
-        trial=number,
-        round=2 if last else 1,
-        criterion=bench.criterion,
-        settings=text,
-        scores=scores,
-        value=_mean_log(list(scores.values())),
-        seeds=" ".join(map(str, seeds)),
-        status=status,
-        reason=reason,
-        passes=bench.plan.space.budget,
-    )
-
-
-def _outcome(runs: dict[tuple[str, int], Judged]) -> tuple[str, str]:
-    """What is said of the first run that gave no number, and how many more there are."""
-    bad = {place: run for place, run in runs.items() if run.value is None}
-    if not bad:
-        return "ok", ""
-    (dataset, seed), run = next(iter(bad.items()))
-    more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-    return run.status, f"{dataset} seed={seed}: {run.reason}{more}"
-
-
-def _mean_log(values: list[float | None]) -> float:
-    """The log of the geometric mean; +∞ if a value is missing."""
-    return fmean(math.inf if value is None else math.log(value) for value in values)
-
-
-def _mean(values: list[float | None]) -> float | None:
-    """The plain mean; none if a value is missing."""
-    known = [value for value in values if value is not None]
-    return fmean(known) if len(known) == len(values) else None

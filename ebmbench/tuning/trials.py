@@ -1,22 +1,41 @@
-"""`reports/tuning/trials.csv`: every trial of every search, one row for each round that it was in.
+"""Trials: how one is run and judged, and `reports/tuning/trials.csv`, with a row for each round that a trial was in.
 
-No seconds and no dates: a search that is repeated writes the same bytes.
+Runs and judgements are found again in `work/` if they are there. The table has no seconds and no dates: a search that
+is repeated writes the same bytes.
 """
 
 import csv
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from ruamel.yaml import YAML
+from torch import Tensor
 
-from ebmbench.workspace.files import write_csv
-from ebmbench.workspace.layout import REPORTS
+from ebmbench.config.registry import load
+from ebmbench.config.schema import check
+from ebmbench.core.method import Settings
+from ebmbench.experiment.data import Data, open_data
+from ebmbench.experiment.judge import compute_metrics, subject_of
+from ebmbench.experiment.runs import Run, train_run
+from ebmbench.experiment.samples import draw
+from ebmbench.metrics.common.evaluation import Evaluation, Value
+from ebmbench.training.job import Job
+from ebmbench.tuning.space import Grid, Plan, Point
+from ebmbench.workspace.code_hash import code_hash
+from ebmbench.workspace.files import read_json, write_csv, write_json
+from ebmbench.workspace.layout import DEFAULTS, REPORTS, WORK
+from ebmbench.workspace.store import Store, digest
 
 FOLDER = f"{REPORTS}/tuning"
 FIRST = ["method", "trial", "round", "criterion", "settings"]
 LAST = ["value", "seeds", "status", "reason", "passes"]
+
+
+class TrialError(Exception):
+    """Something broke inside a trial; says which method and settings."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +63,119 @@ class Row:
     def ended_well(self) -> bool:
         """Whether every run gave a number."""
         return math.isfinite(self.value)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The criterion of a run; or none, what became of the run (`diverged`, say), and why."""
+
+    value: float | None
+    status: str
+    reason: str
+
+
+class Trials:
+    """Runs the trials of one method."""
+
+    def __init__(self, plan: Plan, method: str) -> None:
+        self.plan = plan
+        self.method = method
+        self.criterion = plan.space.methods[method].criterion
+        self.training = plan.defaults.training.model_copy(update={"budget": plan.space.budget})
+        self.store = Store(plan.root / WORK)
+        kind = plan.defaults.sampling.sampler.get("kind")
+        self.code = code_hash([__name__, f"ebmbench.metrics.{self.criterion}", f"ebmbench.samplers.{kind}"])
+        entries = ((name, plan.defaults.datasets[name]) for name in plan.space.datasets)
+        self.data = {name: open_data(name, entry, plan.root) for name, entry in entries}
+
+    def run(self, grid: Grid, point: Point, number: int, seeds: list[int], last: bool = False) -> Row:
+        """Run a setting on every dataset with these seeds, and sum it up."""
+        text = settings_text(grid.values(point))
+        try:
+            settings = grid.settings(point, self.plan.file)
+            runs = {(name, seed): self.judge(settings, name, seed) for name in self.data for seed in seeds}
+        except Exception as error:
+            place = f"{self.method}, trial {number} ({text})"
+            raise TrialError(f"{place}: {type(error).__name__}: {' '.join(str(error).split())}") from error
+        status, reason = _outcome(runs)
+        scores = {name: _mean([runs[name, seed].value for seed in seeds]) for name in self.data}
+        return Row(
+            method=self.method,
+            trial=number,
+            round=2 if last else 1,
+            criterion=self.criterion,
+            settings=text,
+            scores=scores,
+            value=_mean_log(list(scores.values())),
+            seeds=" ".join(map(str, seeds)),
+            status=status,
+            reason=reason,
+            passes=self.plan.space.budget,
+        )
+
+    def judge(self, settings: Settings, dataset: str, seed: int) -> Judged:
+        """Train and judge one run, or find both."""
+        data, section = self.data[dataset], self.plan.defaults.models.get(settings.model, {})
+        model = check(load("models", settings.model).Settings, section, DEFAULTS, f"models.{settings.model}")
+        run = train_run(Job(self.method, settings, {}, seed, self.training, model, data.facts), data.train, self.store)
+        if run.status["status"] != "ok":
+            return Judged(None, run.status["status"], run.status["reason"])
+        key = self._digest(run.status["digest"], data)
+        return Judged(
+            **read_json(self.store.obtain(key, lambda _, result: self._fill(run, data, result)) / "criterion.json")
+        )
+
+    def _digest(self, run: str, data: Data) -> str:
+        """Names a judgement by the run, the truth, how it is judged, and the code."""
+        defaults = self.plan.defaults
+        inputs = {
+            "run": run,
+            "source": data.source,
+            "criterion": self.criterion,
+            "sampling": defaults.sampling.model_dump(),
+            "settings": defaults.metrics.model_dump(),
+            "code": self.code,
+        }
+        return digest(inputs)
+
+    def _fill(self, run: Run, data: Data, result: Path) -> None:
+        value = self._value(run, data, None)
+        if value.value is None:  # samples are drawn only for a criterion that cannot do without
+            run.trained.network.float()
+            drawn = draw(run.trained, "long", self.plan.defaults.sampling, data.test)
+            assert drawn is not None  # everything can be sampled from noise
+            value = self._value(run, data, drawn.x)
+        reason = value.reason
+        if value.value is not None and value.value <= 0:
+            value, reason = Value(), f"{self.criterion} is {value.value}, which has no logarithm"
+        status = "ok" if value.value is not None else "unavailable"
+        write_json(result / "criterion.json", {"value": value.value, "status": status, "reason": reason})
+
+    def _value(self, run: Run, data: Data, samples: Tensor | None) -> Value:
+        subject = subject_of(run.trained, samples)
+        evaluation = Evaluation(subject, data.test, data.density, data.facts, self.plan.defaults.metrics)
+        return compute_metrics({"": evaluation}, [self.criterion])[self.criterion, ""]
+
+
+def _outcome(runs: dict[tuple[str, int], Judged]) -> tuple[str, str]:
+    """Status and reason of the first run that gave no number, and how many more there are."""
+    bad = {place: run for place, run in runs.items() if run.value is None}
+    if not bad:
+        return "ok", ""
+    (dataset, seed), run = next(iter(bad.items()))
+    more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+    return run.status, f"{dataset} seed={seed}: {run.reason}{more}"
+
+
+def _mean_log(values: list[float | None]) -> float:
+    """The log of the geometric mean; +∞ if a value is missing."""
+    return fmean(math.inf if value is None else math.log(value) for value in values)
+
+
+def _mean(values: list[float | None]) -> float | None:
+    """The plain mean; none if a value is missing."""
+    known = [value for value in values if value is not None]
+    return fmean(known) if len(known) == len(values) else None
 
 
 def settings_text(values: dict[str, Any]) -> str:

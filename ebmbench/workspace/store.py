@@ -40,15 +40,17 @@ class Store:
 
     def __init__(self, folder: Path, fresh: bool = False) -> None:
         self.folder = folder
-        self.fresh = fresh
+        self.fresh = fresh  # make each result anew once, whatever is there
+        self._made: set[str] = set()
 
     def obtain(self, key: str, make: Callable[[Path, Path], None]) -> Path:
         """The folder of the finished result `key`; `make(workshop, result)` fills `result` if there is none yet."""
         workshop, done = self.folder / key, self.done(key)
+        fresh = self.fresh and key not in self._made
         with hold(workshop / LOCK):  # who asks for a digest that another process is making waits for it
-            if self.fresh:
+            if fresh:
                 _sweep(workshop)
-            if self.fresh or not _whole(done):
+            if fresh or not _whole(done):
                 _discard(done)
                 sweep_parts(workshop)
                 part = workshop / f"part-{os.getpid()}"
@@ -58,6 +60,7 @@ class Store:
                 write_json(workshop / FILES, hashes(part))
                 replace_folder(part, done)
                 _sweep(workshop)
+        self._made.add(key)
         return done
 
     def done(self, key: str) -> Path:

@@ -80,7 +80,7 @@ def test_the_modules_loaded_by_name_are_those_that_stages_load() -> None:
 
 def extra(stage: str) -> set[str]:
     """Shared modules that can load more than this stage asks of them."""
-    return {"models", "samplers"} if stage == "baselines" else set()
+    return {"baselines": {"models", "samplers"}, "evaluate": {"baselines"}}.get(stage, set())
 
 
 READS = {

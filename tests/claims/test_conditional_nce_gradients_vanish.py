@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from ebmbench.claims import conditional_nce_gradients_vanish as claim
-from ebmbench.claims.testing.bench import Data, given
 from ebmbench.claims.testing.exact_kl import divergence
 from ebmbench.core.streams import stream
 from ebmbench.data.common.densities import Mixture
+from ebmbench.experiment.data import Data, make_data
 from ebmbench.methods import cnce
 from ebmbench.models import mlp
 
@@ -21,7 +21,7 @@ RULE = {criterion.key: criterion for criterion in claim.CLAIM.criteria}
 def data() -> Data:
     density = Mixture(torch.zeros(1, 2), torch.ones(1), deviation=1.5)
     events = density.sample(4000, stream(9000, "events"))
-    return given("cloud", events, events[:10], density)
+    return make_data("cloud", events, events[:10], density)
 
 
 def network(data: Data, seed: int = 9000) -> mlp.Model:

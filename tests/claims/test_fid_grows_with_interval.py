@@ -5,11 +5,11 @@ import pytest
 import torch
 
 from ebmbench.claims.fid_grows_with_interval import CLAIM, INTERVALS, PUBLISHED, slope, statistics
-from ebmbench.claims.testing.bench import Data
 from ebmbench.claims.testing.criterion import judge
 from ebmbench.claims.testing.digits_protocol import enlarged, reduced
 from ebmbench.core.dataset import from_levels
 from ebmbench.data.common.images import image_facts
+from ebmbench.experiment.data import Data
 
 
 def test_a_power_law_has_its_exponent_as_slope() -> None:

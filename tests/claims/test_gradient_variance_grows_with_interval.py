@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from ebmbench.claims import gradient_variance_grows_with_interval as claim
-from ebmbench.claims.testing.bench import Data
 from ebmbench.data.common.images import image_facts
+from ebmbench.experiment.data import Data
 from ebmbench.models import mlp
 
 

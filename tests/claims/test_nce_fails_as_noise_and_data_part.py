@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from ebmbench.claims import nce_fails_as_noise_and_data_part as claim
-from ebmbench.claims.testing.bench import Data, given
 from ebmbench.core.noise import Gaussian
 from ebmbench.core.streams import stream
 from ebmbench.data import eight_gaussians
+from ebmbench.experiment.data import Data, make_data
 from ebmbench.methods import nce
 
 
@@ -16,7 +16,7 @@ from ebmbench.methods import nce
 def data() -> Data:
     density = eight_gaussians.density()
     events = density.sample(4000, stream(9000, "events"))
-    return given("eight_gaussians", events, events[:10], density)
+    return make_data("eight_gaussians", events, events[:10], density)
 
 
 def test_the_noise_is_the_methods_own_moved_and_blown_up(data: Data) -> None:

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from ebmbench.claims.rejuvenation_rate import RATES, entropy, probes, statistics
-from ebmbench.claims.testing.bench import Data
 from ebmbench.data.common.images import image_facts
+from ebmbench.experiment.data import Data
 
 
 def test_entropy_is_one_for_all_classes_and_nothing_for_one() -> None:

@@ -6,11 +6,12 @@ import numpy as np
 import torch
 
 from ebmbench.claims import true_cd_holds_but_does_not_generate as claim
-from ebmbench.claims.testing.bench import Bench, Data, given
+from ebmbench.claims.testing.bench import Bench
 from ebmbench.claims.testing.claim import Arms
 from ebmbench.claims.testing.criterion import judge
 from ebmbench.claims.testing.digits_protocol import SAMPLER
 from ebmbench.core.streams import stream
+from ebmbench.experiment.data import Data, make_data
 
 
 class Bowl(torch.nn.Module):
@@ -63,6 +64,6 @@ class Brightest:
 
 def test_a_chain_that_stays_keeps_its_class_and_one_that_leaves_does_not() -> None:
     x = torch.eye(4).reshape(4, 1, 2, 2)
-    data, bench = given("four", x, x), cast(Bench, Brightest())
+    data, bench = make_data("four", x, x), cast(Bench, Brightest())
     assert claim.kept(bench, data, 0.5 * x) == 1
     assert claim.kept(bench, data, x[[0, 1, 3, 2]]) == 0.5

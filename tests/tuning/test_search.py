@@ -9,15 +9,14 @@ import pytest
 from ebmbench.cli.main import main
 from ebmbench.config.registry import load
 from ebmbench.core.dataset import load_facts
+from ebmbench.experiment import runs, samples
+from ebmbench.experiment.data import open_data
 from ebmbench.stages.prepare import prepare
-from ebmbench.training.trained import Trained
 from ebmbench.training.trainer import Diverged, Trainer
-from ebmbench.tuning import judging
-from ebmbench.tuning.judging import Judged
 from ebmbench.tuning.run import publish
-from ebmbench.tuning.search import TrialError, search
+from ebmbench.tuning.search import search
 from ebmbench.tuning.space import load_plan
-from ebmbench.tuning.trials import Row, merged, read_table, winner
+from ebmbench.tuning.trials import Judged, Row, TrialError, Trials, merged, read_table, winner
 from ebmbench.workspace.files import read_json
 from tests.tuning.conftest import edit
 
@@ -38,7 +37,7 @@ def test_a_repeated_search_trains_nothing_and_writes_the_same_bytes(
     assert "# dsm: " in said
     assert "report: reports/tuning/report.md" in said
     before = [(project / "reports" / "tuning" / name).read_bytes() for name in REPORTS]
-    monkeypatch.setattr(judging, "train", None)
+    monkeypatch.setattr(runs, "train", None)
     for method in ("nce", "dsm"):
         publish(load_plan(project), rows_of(project, method))
     assert [(project / "reports" / "tuning" / name).read_bytes() for name in REPORTS] == before
@@ -51,7 +50,7 @@ def test_a_repeated_search_trains_nothing_and_writes_the_same_bytes(
 
 def test_a_search_that_was_stopped_goes_on_to_the_same_rows(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trained: list[Any] = []
-    train = judging.train
+    train = runs.train
 
     def stopping(*arguments: Any) -> None:
         trained.append(arguments[0])
@@ -59,7 +58,7 @@ def test_a_search_that_was_stopped_goes_on_to_the_same_rows(project: Path, monke
             raise KeyboardInterrupt
         train(*arguments)
 
-    monkeypatch.setattr(judging, "train", stopping)
+    monkeypatch.setattr(runs, "train", stopping)
     with pytest.raises(KeyboardInterrupt):
         rows_of(project)
     rows = rows_of(project)
@@ -92,7 +91,7 @@ def test_the_finalists_are_the_best_of_the_first_round_and_the_best_of_them_wins
 def test_a_seed_that_fails_is_not_hidden_by_one_that_does_not(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The plain mean over seeds: 0.001 and 10 count as 5.0005, where a geometric mean would say 0.1."""
     values = {1000: 0.001, 1001: 10.0}
-    monkeypatch.setattr(judging.Bench, "judged", lambda self, settings, name, seed: Judged(values[seed], "ok", ""))
+    monkeypatch.setattr(Trials, "judge", lambda self, settings, name, seed: Judged(values[seed], "ok", ""))
     last = [row for row in rows_of(project) if row.round == 2]
     assert len(last) == 2
     for row in last:
@@ -102,15 +101,15 @@ def test_a_seed_that_fails_is_not_hidden_by_one_that_does_not(project: Path, mon
 
 def test_a_method_with_a_sampler_of_its_own_is_judged_by_it(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     edit(project, "methods:\n", "methods:\n  ncsn: {criterion: sliced_wasserstein, space: {learning_rate: [1.0e-2]}}\n")
-    sample, kinds = Trained.sample, []
+    run_watched, kinds = samples.run_watched, []
 
-    def recorded(self: Trained, count: int, seed: int, sampler: Any, spread: float) -> Any:
+    def recorded(sampler: Any, *rest: Any) -> Any:
         kinds.append(sampler.kind)
-        return sample(self, count, seed, sampler, spread)
+        return run_watched(sampler, *rest)
 
-    monkeypatch.setattr(Trained, "sample", recorded)
-    bench = judging.Bench(load_plan(project), "ncsn")
-    assert bench.judged(load("methods", "ncsn").Settings(), "two_moons", 1000).status == "ok"
+    monkeypatch.setattr(samples, "run_watched", recorded)
+    trials = Trials(load_plan(project), "ncsn")
+    assert trials.judge(load("methods", "ncsn").Settings(), "two_moons", 1000).status == "ok"
     assert kinds == ["annealed_langevin"]
 
 
@@ -148,7 +147,7 @@ def test_a_crash_is_reported_with_method_and_settings(project: Path, monkeypatch
     def broken(*_: Any) -> None:
         raise RuntimeError("out of luck")
 
-    monkeypatch.setattr(judging, "train", broken)
+    monkeypatch.setattr(runs, "train", broken)
     with pytest.raises(TrialError, match=r"dsm, trial 0 \(learning_rate=0.01, sigma=0.2\): RuntimeError: out of luck"):
         rows_of(project)
 
@@ -176,7 +175,7 @@ def test_rows_of_methods_that_were_not_tuned_stay(project: Path) -> None:
 def test_the_data_are_those_that_the_stage_prepares(project: Path) -> None:
     (project / "params.yaml").write_bytes((project / "suites" / "defaults.yaml").read_bytes())
     prepare(project, "two_moons")
-    data = judging.open_data("two_moons", load_plan(project).defaults.datasets["two_moons"], project)
+    data = open_data("two_moons", load_plan(project).defaults.datasets["two_moons"], project)
     assert data.facts == load_facts(project / "prepared" / "two_moons")
     assert data.source == read_json(project / "prepared" / "two_moons" / "source.json")
 

@@ -8,18 +8,18 @@ ConvNets A, B and C need 28×28 pixels or more: `enlarged` makes each pixel a sq
 of each square, so that the classifier of small images can judge.
 """
 
-import hashlib
-
 import torch
 from torch import Tensor
 from torch.nn.functional import avg_pool2d
 
-from ebmbench.claims.testing.bench import Bench, Data, Run
+from ebmbench.claims.testing.bench import Bench
 from ebmbench.config.sections import Training
 from ebmbench.core.dataset import Facts, from_levels, to_levels
 from ebmbench.core.streams import stream
 from ebmbench.data import digits
 from ebmbench.data.common.images import image_facts
+from ebmbench.experiment.data import Data, hash_arrays
+from ebmbench.experiment.runs import Run
 from ebmbench.methods import cd, mle
 from ebmbench.models import mlp
 from ebmbench.samplers import langevin
@@ -57,10 +57,9 @@ def enlarged(data: Data, factor: int) -> Data:
     levels = data.facts.levels
     assert levels is not None
     train, test = (_repeated(to_levels(x, levels), factor) for x in (data.train, data.test))
-    whole = hashlib.sha256(train.numpy().tobytes() + test.numpy().tobytes()).hexdigest()
-    more = {"licence": data.facts.licence, "hash": whole, "classes": data.facts.classes}
+    more = {"licence": data.facts.licence, "hash": hash_arrays([train, test]), "classes": data.facts.classes}
     facts = image_facts(f"{data.facts.name}_enlarged", train, test, levels, **more)
-    return Data(from_levels(train, levels), from_levels(test, levels), facts, None, data.labels)
+    return Data(from_levels(train, levels), from_levels(test, levels), facts)
 
 
 def reduced(x: Tensor, factor: int) -> Tensor:

@@ -4,9 +4,9 @@ from functools import cached_property
 
 from torch import nn
 
-from ebmbench.claims.testing.bench import Data
 from ebmbench.config.sections import Metrics
 from ebmbench.core.energy import Energy
+from ebmbench.experiment.data import Data
 from ebmbench.metrics import kl
 from ebmbench.metrics.common.evaluation import Evaluation, Subject
 from ebmbench.metrics.common.quadrature import Quadrature, integrate

@@ -41,7 +41,7 @@ def decide(name: str, seeds: Sequence[Arms]) -> Decision:
 
 
 FILE = "measures.npz"
-DECIDING = ("claim", "criterion", "deciding", "measuring")  # in this folder
+DECIDING = ("claim.py", "criterion.py", "measure.py")  # in this folder
 SHOWING = ("CLAIM", "statistics", "draw", "PAPER", "YEAR")
 
 
@@ -80,6 +80,5 @@ def measuring_hash(name: str) -> str:
 
 
 def _measures(file: Path) -> bool:
-    """Not the report, which draws, nor what decides."""
-    folder, name = file.relative_to(PACKAGE).parts[0], file.stem
-    return folder != "report" and not (folder == "evidence" and name in DECIDING)
+    """Whether a file is part of the experiment: neither the report, which draws, nor what decides."""
+    return PACKAGE / "report" not in file.parents and file not in [Path(__file__).with_name(name) for name in DECIDING]

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.claims.testing import measure
 from ebmbench.claims.testing.measure import measuring_hash
 from ebmbench.config.registry import PACKAGE
 from ebmbench.workspace import code_hash
@@ -44,8 +43,8 @@ def edit(monkeypatch: pytest.MonkeyPatch):
         (OWN, r"seeds=\d+", "seeds=99"),
         (OWN, r'^"""', '"""More words. '),
         (OWN, r"axes\.set\(", "axes.set(title='new', "),
-        (PACKAGE / "report" / "theme.py", "WIDTH = 10.0", "WIDTH = 11.0"),
-        (PACKAGE / "evidence" / "criterion.py", "ALPHA = 0.01", "ALPHA = 0.05"),
+        (PACKAGE / "report" / "figures" / "theme.py", "WIDTH = 10.0", "WIDTH = 11.0"),
+        (PACKAGE / "claims" / "testing" / "criterion.py", "ALPHA = 0.01", "ALPHA = 0.05"),
     ],
 )
 def test_what_only_decides_and_shows_measures_nothing_again(edit, file: Path, old: str, new: str) -> None:
@@ -60,7 +59,7 @@ def test_what_only_decides_and_shows_measures_nothing_again(edit, file: Path, ol
         (OWN, r"STEPS, BATCH", "MORE, BATCH"),
         (PACKAGE / "methods" / "adance.py", r"softplus\(on_negatives\)", "2 * softplus(on_negatives)"),
         (PACKAGE / "samplers" / "mala.py", r"return ", "return None or "),
-        (PACKAGE / "evidence" / "bench.py", r"epochs=60", "epochs=61"),
+        (PACKAGE / "claims" / "testing" / "bench.py", r"epochs=60", "epochs=61"),
     ],
 )
 def test_another_experiment_is_measured_anew(edit, file: Path, old: str, new: str) -> None:
@@ -73,7 +72,3 @@ def test_a_method_that_a_claim_does_not_use_changes_nothing(edit) -> None:
     before = measuring_hash(CLAIM)
     edit(PACKAGE / "methods" / "ncsn.py", r"def ", "def renamed_")
     assert measuring_hash(CLAIM) == before
-
-
-def test_only_deciding_names_are_left_out() -> None:
-    assert set(measure.DECIDING) == {"claim", "criterion", "deciding", "measuring"}

@@ -1,0 +1,74 @@
+"""The data of an experiment: both splits with their facts, as the stage `prepare` writes them to disk."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from ebmbench.config.sections import Dataset
+from ebmbench.core.dataset import Facts
+from ebmbench.data.common.densities import Density
+from ebmbench.data.common.sources import Source, open_source
+
+
+@dataclass(frozen=True)
+class Data:
+    """Train and test split `(N, *event)` in float32, images in [−1, 1]; labels and exact density where there are any.
+
+    `source` says where the data come from, in the words of `source.json`.
+    """
+
+    train: Tensor
+    test: Tensor
+    facts: Facts
+    density: Density | None = None
+    train_labels: Tensor | None = None
+    test_labels: Tensor | None = None
+    source: dict[str, Any] = field(default_factory=dict)
+
+
+def open_data(name: str, entry: Dataset, root: Path) -> Data:
+    """Draw or read the dataset of an entry of `params.yaml`, without a look at `prepared/`, which belongs to DVC."""
+    source = open_source(name, entry, root)
+    train, test = source.values()
+    labels = source.train_labels, source.test_labels
+    return Data(train, test, measure_facts(name, source), source.density, *labels, describe_source(entry, source))
+
+
+def make_data(name: str, train: Tensor, test: Tensor, density: Density | None = None) -> Data:
+    """Data that an experiment makes itself, `(N, *event)`; `name` names their random streams."""
+    facts = Facts.of(name, train.numpy(), test.numpy(), licence="CC0-1.0", hash=hash_arrays([train, test]))
+    return Data(train, test, facts, density)
+
+
+def source_arrays(source: Source) -> dict[str, Tensor]:
+    """The arrays of a source by the name of their file in `prepared/`."""
+    labels = {"train_labels.npy": source.train_labels, "test_labels.npy": source.test_labels}
+    arrays = {"train.npy": source.train, "test.npy": source.test, **labels}
+    return {file: array for file, array in arrays.items() if array is not None}
+
+
+def measure_facts(name: str, source: Source) -> Facts:
+    """The facts of the data that a source gave; their hash covers labels too."""
+    return source.facts(name, hash_arrays(source_arrays(source).values()))
+
+
+def describe_source(entry: Dataset, source: Source) -> dict[str, Any]:
+    """The content of `source.json`: the entry, whether its files were checked, and what was read."""
+    return {**describe_entry(entry), **({} if source.verified else {"unverified": True}), **source.origin}
+
+
+def describe_entry(entry: Dataset) -> dict[str, Any]:
+    """An entry of `datasets` without its overrides, on which the data do not depend."""
+    return entry.model_dump(exclude={"overrides"})
+
+
+def hash_arrays(arrays: Iterable[Tensor]) -> str:
+    """SHA-256 of the bytes of arrays, one after another."""
+    whole = hashlib.sha256()
+    for array in arrays:
+        whole.update(array.numpy().tobytes())
+    return whole.hexdigest()
