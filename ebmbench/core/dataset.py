@@ -72,6 +72,13 @@ class Facts:
         return self.levels is not None
 
     @property
+    def image_levels(self) -> int:
+        """The number of grey values of images; other data have none."""
+        if self.levels is None:
+            raise ValueError(f"{self.name}: the data are no images")
+        return self.levels
+
+    @property
     def unit(self) -> float:
         """What lengths in settings are multiples of: the data's deviation, and 1 for images, which share one box."""
         return 1.0 if self.is_image else self.scale

@@ -11,13 +11,10 @@ from torch import Tensor
 
 from ebmbench.config.sections import Features
 from ebmbench.core.dataset import Facts
-from ebmbench.features.classifier import train
-from ebmbench.features.reference import Reference, tensors_hash
+from ebmbench.features.classifier import ReferenceClassifier, hash_tensors, train
 from ebmbench.workspace.code_hash import code_hash
 from ebmbench.workspace.files import write_json
 from ebmbench.workspace.store import Store, digest
-
-CODE = ["ebmbench.features.classifier", "ebmbench.features.reference"]
 
 Split = tuple[Tensor, Tensor]
 """Images `(N, C, H, W)` in [−1, 1] and their labels `(N,)`."""
@@ -25,8 +22,13 @@ Split = tuple[Tensor, Tensor]
 
 def train_classifier(facts: Facts, train_split: Split, test_split: Split, settings: Features, store: Store) -> Path:
     """Train the classifier or find it; the folder holds classifier.safetensors and status.json."""
-    labels = tensors_hash({"train": train_split[1], "test": test_split[1]})
-    inputs = {"facts": facts.as_dict(), "labels": labels, "settings": settings.model_dump(), "code": code_hash(CODE)}
+    labels = hash_tensors({"train": train_split[1], "test": test_split[1]})
+    inputs = {
+        "facts": facts.as_dict(),
+        "labels": labels,
+        "settings": settings.model_dump(),
+        "code": code_hash([train.__module__]),
+    }
     key = digest(inputs)
     return store.obtain(key, lambda _, result: _fill(result, facts, train_split, test_split, settings))
 
@@ -34,7 +36,7 @@ def train_classifier(facts: Facts, train_split: Split, test_split: Split, settin
 def _fill(result: Path, facts: Facts, train_split: Split, test_split: Split, settings: Features) -> None:
     clock = time.perf_counter()
     (x, labels), (test, test_labels) = train_split, test_split
-    made = Reference.of(train(x, labels, len(facts.classes), settings), facts, x)
+    made = ReferenceClassifier.of(train(x, labels, len(facts.classes), settings), facts, x)
     made.save(result)
     right = made.classify(test) == test_labels
     status: dict[str, Any] = {"status": "ok", "reason": None, "dataset": facts.name, "extractor": made.name}

@@ -5,10 +5,17 @@ features φ(x) (linear, so that no unit is dead), and logits A SiLU(φ(x)) + b. 
 8×8 digits a classifier of the data's own labels sees what matters (LeCun et al. 1998 is the pattern, sizes are ours).
 
 Trained by Adam with the one-cycle schedule (Smith & Topin 2018) on images shifted by a few pixels.
+
+Its file `features/<dataset>/classifier.safetensors` holds, beside the weights, mean and deviation of each feature over
+the training images: features are always standardised by the same numbers. Its name is the dataset's with a hash of all
+tensors: equal names, equal features.
 """
 
+import hashlib
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
 import torch
@@ -17,9 +24,12 @@ from torch.nn.functional import cross_entropy, pad, relu, silu
 from tqdm import tqdm
 
 from ebmbench.config.sections import Features
+from ebmbench.core import checkpoint
+from ebmbench.core.dataset import Facts
 from ebmbench.core.streams import stream
 from ebmbench.core.torch_compat import Adam, skip_init
 
+FILE = "classifier.safetensors"
 WIDTH = 64  # features
 SEED = 0  # one classifier per dataset, whatever the suite's seeds
 WARM_UP = 0.2  # share of the steps in which the learning rate rises
@@ -66,7 +76,7 @@ class Classifier(nn.Module):
         return features
 
     def logits(self, features: Tensor) -> Tensor:
-        """What the head makes of features, `(B, classes)`."""
+        """The logits of features, `(B, classes)`."""
         logits: Tensor = self.head(silu(features))
         return logits
 
@@ -76,14 +86,14 @@ class Classifier(nn.Module):
 
 
 def train(x: Tensor, labels: Tensor, classes: int, settings: Features) -> Classifier:
-    """A classifier of images `(N, C, H, W)`, ready for evaluation: its batch normalisation is frozen."""
+    """Train a classifier of images `(N, C, H, W)`; its batch normalisation is frozen for evaluation."""
     network = Classifier(list(x.shape[1:]), classes).initialise(stream(SEED, "features", "weights"))
     optimiser = Adam(network.parameters(), lr=settings.learning_rate)
     steps = settings.epochs * (len(x) // min(settings.batch_size, len(x)))
     with tqdm(total=steps, unit=" steps", desc="classifier", disable=None) as bar:
         for step, index in enumerate(_batches(len(x), settings)):
             optimiser.param_groups[0]["lr"] = settings.learning_rate * one_cycle((step + 1) / (steps + 1))
-            batch = shifted(x[index], stream(SEED, "features", "shifts", step))
+            batch = shift(x[index], stream(SEED, "features", "shifts", step))
             optimiser.zero_grad()
             cross_entropy(network(batch), labels[index]).backward()
             optimiser.step()
@@ -98,8 +108,8 @@ def one_cycle(progress: float) -> float:
     return 0.5 * (1 + math.cos(math.pi * (progress - WARM_UP) / (1 - WARM_UP)))
 
 
-def shifted(x: Tensor, generator: Generator) -> Tensor:
-    """Every image moved by up to a fourteenth of its side (one pixel at least), its border repeated."""
+def shift(x: Tensor, generator: Generator) -> Tensor:
+    """Move every image by up to a fourteenth of its side (one pixel at least) and repeat its border."""
     count, _, height, width = x.shape
     most = max(1, max(height, width) // 14)
     wide = pad(x, (most,) * 4, mode="replicate")
@@ -117,6 +127,68 @@ def _batches(count: int, settings: Features) -> Iterator[Tensor]:
 
 
 @torch.no_grad()
-def in_batches(network: Classifier, x: Tensor, size: int = 500) -> Tensor:
+def _features(network: Classifier, x: Tensor) -> Tensor:
     """The features of many images, `(N, 64)`."""
-    return torch.cat([network.features(batch) for batch in x.split(size)])
+    return torch.cat([network.features(batch) for batch in x.split(500)])
+
+
+@dataclass(frozen=True)
+class ReferenceClassifier:
+    """A trained classifier with its standardisation. `levels` is how many grey values the images have."""
+
+    dataset: str
+    shape: list[int]
+    levels: int
+    classes: list[str]
+    tensors: dict[str, Tensor]
+
+    @classmethod
+    def of(cls, network: Classifier, facts: Facts, train: Tensor) -> Self:
+        """Measure a trained network's features on the training images."""
+        features = _features(network, train).double()
+        tensors = checkpoint.prefixed("network", network.state_dict())
+        # A millionth, so that a feature that is the same for all images stays finite.
+        tensors |= {"mean": features.mean(0), "deviation": features.std(0) + 1e-6}
+        return cls(facts.name, facts.shape, facts.image_levels, facts.classes, tensors)
+
+    @property
+    def hash(self) -> str:
+        """`hash_tensors` of all tensors."""
+        return hash_tensors(self.tensors)
+
+    @property
+    def name(self) -> str:
+        """The extractor's name."""
+        return f"classifier-{self.dataset}-{self.hash}"
+
+    def network(self) -> Classifier:
+        """A network with these weights, frozen."""
+        network = Classifier(self.shape, len(self.classes))
+        network.load_state_dict(checkpoint.section("network", self.tensors))
+        return network.eval().requires_grad_(False)
+
+    @torch.no_grad()
+    def classify(self, x: Tensor) -> Tensor:
+        """The class of each image `(N, C, H, W)` in [−1, 1], `(N,)`."""
+        network = self.network()
+        return network.logits(_features(network, x)).argmax(1)
+
+    def save(self, folder: Path) -> None:
+        """Write the file."""
+        header = {"dataset": self.dataset, "shape": self.shape, "levels": self.levels, "classes": self.classes}
+        checkpoint.save(folder / FILE, self.tensors, header)
+
+
+def load_classifier(folder: Path) -> ReferenceClassifier:
+    """Read the file of a folder `features/<dataset>/`."""
+    tensors, header = checkpoint.load(folder / FILE)
+    return ReferenceClassifier(tensors=tensors, **header)
+
+
+def hash_tensors(tensors: dict[str, Tensor]) -> str:
+    """The first 12 hex digits of the SHA-256 of tensors, their names, types and shapes."""
+    whole = hashlib.sha256()
+    for name, tensor in sorted(tensors.items()):
+        whole.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
+        whole.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+    return whole.hexdigest()[:12]

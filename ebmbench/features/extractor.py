@@ -1,8 +1,8 @@
-"""Extractors for torch-fidelity: classes that it makes by name, from uint8 images to features and logits.
+"""Extractors for torch-fidelity: classes that it finds by name, from uint8 images to features and logits.
 
-Ours gives standardised features of the reference classifier (`features`: FID, KID, precision and recall) and its
-logits (`logits`: IS), in float64, because torch-fidelity sums means in the features' own precision. Inception-v3
-gives its customary layers, see `inception.py`. Both are registered under a name with the weights' hash.
+The reference classifier gives its standardised features (FID, KID, precision and recall) and its logits (IS) in
+float64, because torch-fidelity sums means in the features' own precision. Inception-v3 gives its customary layers, see
+`inception.py`. Both are registered under a name with the weights' hash.
 """
 
 from typing import Any
@@ -11,25 +11,25 @@ from torch import Tensor
 
 from ebmbench.core.dataset import from_levels
 from ebmbench.core.torch_compat import torch_fidelity
-from ebmbench.features.reference import Reference
+from ebmbench.features.classifier import ReferenceClassifier
 
 LAYERS = {"isc": "logits", "fid": "features", "kid": "features", "prc": "features"}
 
 
 def register(name: str, extractor: type) -> str:
-    """Make an extractor known to torch-fidelity, once per process; gives back its name."""
+    """Register an extractor with torch-fidelity, once per process, and return its name."""
     registry = torch_fidelity().registry
     if name not in registry.FEATURE_EXTRACTORS_REGISTRY:
         registry.register_feature_extractor(name, extractor)
     return name
 
 
-def register_classifier(reference: Reference) -> str:
-    """Register a reference classifier under its name, which it gives back."""
+def register_classifier(reference: ReferenceClassifier) -> str:
+    """Register a reference classifier and return its name."""
     base: Any = torch_fidelity().FeatureExtractorBase
 
     class ClassifierExtractor(base):  # type: ignore[misc]  # torch-fidelity has no types
-        """Images `(B, C, H, W)` in uint8 -> a tuple of the layers that were asked for."""
+        """Images `(B, C, H, W)` in uint8 -> a tuple of the layers in `features_list`."""
 
         def __init__(self, name: str, features_list: list[str], **_: Any) -> None:
             super().__init__(name, features_list)

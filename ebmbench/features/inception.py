@@ -2,12 +2,14 @@
 
     python -m ebmbench.features.inception weights-inception-2015-12-05-6726825d.pth inception.safetensors
 
-converts the file that torch-fidelity publishes, once. torch-fidelity's own class unpickles that file whenever it is
-made; ours builds the same layers and takes its computation, so numbers are the customary ones.
+converts the file that torch-fidelity publishes, once; nothing else opens a `.pth` file. torch-fidelity's own class
+unpickles it whenever it is made. Ours builds the same layers and inherits the computation, so numbers are the customary
+ones.
 """
 
 import argparse
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -15,29 +17,49 @@ import torch
 from torch import Tensor, nn
 
 from ebmbench.core import checkpoint
-from ebmbench.core.pickles import NotPlain
 from ebmbench.core.torch_compat import torch_fidelity
-from ebmbench.errors import UserError
+from ebmbench.errors import UserError, in_words
+from ebmbench.features.classifier import hash_tensors
 from ebmbench.features.extractor import register
-from ebmbench.features.reference import tensors_hash
-from ebmbench.features.weights import read_weights
 
 KIND = "inception-v3"
 KEY = "params.yaml: metrics.inception_weights"
 
 
 def convert(source: Path, target: Path) -> None:
-    """Write the tensors of a `.pth` file as safetensors; the one place where such a file is opened."""
+    """Write the tensors of a `.pth` file as safetensors."""
     try:
-        tensors = read_weights(source)
-    except (NotPlain, MemoryError, OSError) as error:
-        words = str(error)[:200] or "not enough memory"
-        raise UserError(f"{source}: not a file of weights ({words})") from error
+        tensors = _load_pth(source)
+    except Exception as error:  # torch raises nearly anything on a damaged file
+        raise UserError(f"{source}: not a file of weights ({_words(error)})") from error
     checkpoint.save(target, tensors, {"kind": KIND})
 
 
+def _load_pth(path: Path) -> dict[str, Tensor]:
+    """Read a file of tensors by name; torch's reader of weights runs nothing that the file holds."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            # torch compresses nothing and does not compare the archive's own sums.
+            unpacked = sum(member.file_size for member in archive.infolist())
+            if unpacked > path.stat().st_size or archive.testzip() is not None:
+                raise ValueError("a damaged archive")
+    tensors = torch.load(path, weights_only=True, map_location="cpu")
+    named = isinstance(tensors, dict) and all(isinstance(name, str) for name in tensors)
+    if not named or not all(isinstance(tensor, Tensor) for tensor in tensors.values()):
+        raise ValueError("it holds other things than tensors by name")
+    # Copies: safetensors refuses tensors that share memory.
+    return {name: tensor.detach().clone(memory_format=torch.contiguous_format) for name, tensor in tensors.items()}
+
+
+def _words(error: Exception) -> str:
+    """A short reason; torch's own words on a refused pickle recommend to turn its safety off."""
+    text = " ".join(str(error).split())
+    refused = "Weights only load failed" in text
+    return "it holds other things than tensors by name" if refused else text[:200] or in_words(error)
+
+
 def read(path: Path) -> dict[str, Tensor]:
-    """The converted weights."""
+    """Read the converted weights."""
     if path.suffix != ".safetensors":
         command = "python -m ebmbench.features.inception FILE.pth FILE.safetensors"
         raise UserError(f"{KEY}: found {path}, allowed: a file made by `{command}`")
@@ -48,15 +70,15 @@ def read(path: Path) -> dict[str, Tensor]:
 
 
 def register_inception(path: Path, levels: int) -> str:
-    """Register Inception-v3 for images of so many grey values; gives back the name, with the weights' hash."""
+    """Register Inception-v3 for images of `levels` grey values and return its name, which has the weights' hash."""
     tensors = read(path)
     base: Any = torch_fidelity().feature_extractor_inceptionv3.FeatureExtractorInceptionV3
 
     class InceptionExtractor(base):  # type: ignore[misc]  # torch-fidelity has no types
-        """Images `(B, 1 or 3, H, W)` in uint8 -> a tuple of the layers that were asked for, in float64."""
+        """Images `(B, 1 or 3, H, W)` in uint8 -> a tuple of the layers in `features_list`, in float64."""
 
         def __init__(self, name: str, features_list: list[str], **_: Any) -> None:
-            # Past the base class's own, which would unpickle weights.
+            # Not the base class's own __init__, which unpickles weights.
             torch_fidelity().FeatureExtractorBase.__init__(self, name, features_list)
             self.feature_extractor_internal_dtype = torch.float32
             for layer, module in _layers().items():
@@ -68,7 +90,7 @@ def register_inception(path: Path, levels: int) -> str:
             colours = (images.float() * (255 / (levels - 1))).round().to(torch.uint8).expand(-1, 3, -1, -1)
             return tuple(layer.double() for layer in super().forward(colours))
 
-    return register(f"{KIND}-{tensors_hash(tensors)}-{levels}", InceptionExtractor)
+    return register(f"{KIND}-{hash_tensors(tensors)}-{levels}", InceptionExtractor)
 
 
 def _layers() -> dict[str, nn.Module]:

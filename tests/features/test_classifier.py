@@ -11,8 +11,7 @@ import torch
 from ebmbench.config.sections import Features
 from ebmbench.core.dataset import Facts
 from ebmbench.core.streams import stream
-from ebmbench.features import reference
-from ebmbench.features.classifier import Classifier, one_cycle, shifted, train
+from ebmbench.features.classifier import Classifier, hash_tensors, load_classifier, one_cycle, shift, train
 from ebmbench.stages.features import make_features, skip
 from ebmbench.workspace.files import read_json
 from tests.conftest import gaussian_facts
@@ -66,7 +65,7 @@ def test_images_of_any_shape_have_64_features(shape: list[int]) -> None:
 
 def test_a_shift_moves_the_image_and_repeats_its_border() -> None:
     x = torch.arange(64.0).reshape(1, 1, 8, 8).expand(400, -1, -1, -1)
-    moved = shifted(x, stream(0, "shifts"))
+    moved = shift(x, stream(0, "shifts"))
     corners = set(moved[:, 0, 3, 3].tolist())
     assert corners == {float(8 * (3 + i) + 3 + j) for i in (-1, 0, 1) for j in (-1, 0, 1)}
     still = moved[moved[:, 0, 3, 3] == 27]
@@ -83,11 +82,11 @@ def test_the_learning_rate_rises_to_one_and_falls_to_nothing() -> None:
 
 
 def test_a_reference_reads_back_the_same_and_is_named_by_its_weights(tmp_path: Path) -> None:
-    made = reference.load(digits() / "features/digits")
+    made = load_classifier(digits() / "features/digits")
     made.save(tmp_path)
-    assert reference.load(tmp_path).name == made.name
+    assert load_classifier(tmp_path).name == made.name
     other = made.tensors | {"mean": made.tensors["mean"] + 1e-9}
-    assert reference.tensors_hash(other) != made.hash
+    assert hash_tensors(other) != made.hash
 
 
 def test_the_stage_writes_the_same_bytes_again_and_reuses_what_is_there(tmp_path: Path) -> None:

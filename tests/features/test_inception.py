@@ -1,5 +1,6 @@
 """Inception-v3 on the same path as our classifier, with weights drawn at random in the published file's form."""
 
+import zipfile
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,7 @@ from ebmbench.core.streams import stream
 from ebmbench.core.torch_compat import torch_fidelity
 from ebmbench.errors import UserError
 from ebmbench.features import inception
-from ebmbench.features.reference import tensors_hash
+from ebmbench.features.classifier import hash_tensors
 from ebmbench.metrics.common import fidelity
 from tests.features.project import evaluation
 
@@ -103,17 +104,79 @@ class Trap:
         return (Path("trapped").touch, ())
 
 
-@pytest.mark.parametrize("zipped", [True, False])
+FORMATS = pytest.mark.parametrize("zipped", [True, False], ids=["zip", "older"])
+
+
+def saved(path: Path, value: Any, zipped: bool) -> Path:
+    torch.save(value, path, _use_new_zipfile_serialization=zipped)
+    return path
+
+
+@FORMATS
 def test_both_of_torchs_formats_are_converted_to_the_same_weights(tmp_path: Path, zipped: bool) -> None:
-    torch.save(theirs().state_dict(), tmp_path / "a.pth", _use_new_zipfile_serialization=zipped)
+    saved(tmp_path / "a.pth", theirs().state_dict(), zipped)
     inception.convert(tmp_path / "a.pth", tmp_path / "a.safetensors")
     found = inception.read(tmp_path / "a.safetensors")
-    assert tensors_hash(found) == tensors_hash(theirs().state_dict())
+    assert hash_tensors(found) == hash_tensors(theirs().state_dict())
 
 
-def test_a_file_with_code_in_it_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def refused(path: Path) -> str:
+    with pytest.raises(UserError, match=f"{path.name}: not a file of weights") as raised:
+        inception.convert(path, path.with_suffix(".safetensors"))
+    assert "\n" not in str(raised.value)
+    assert not path.with_suffix(".safetensors").exists()
+    return str(raised.value)
+
+
+@FORMATS
+def test_a_file_with_code_in_it_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zipped: bool) -> None:
     monkeypatch.chdir(tmp_path)
-    torch.save({"fc.bias": Trap()}, tmp_path / "trap.pth")
-    with pytest.raises(UserError, match="not a file of weights"):
-        inception.convert(tmp_path / "trap.pth", tmp_path / "b.safetensors")
+    line = refused(saved(tmp_path / "trap.pth", {"a": torch.ones(2), "fc.bias": Trap()}, zipped))
+    assert "other things than tensors by name" in line
+    assert "weights_only" not in line  # torch recommends to turn it off
     assert not (tmp_path / "trapped").exists()
+
+
+@FORMATS
+@pytest.mark.parametrize("value", [torch.ones(2), [torch.ones(2)], {"a": 1}, {1: torch.ones(2)}, {"a": {}}])
+def test_anything_but_tensors_by_name_is_refused(tmp_path: Path, zipped: bool, value: Any) -> None:
+    assert "other things than tensors by name" in refused(saved(tmp_path / "a.pth", value, zipped))
+
+
+@FORMATS
+def test_a_file_that_is_cut_anywhere_is_refused(tmp_path: Path, zipped: bool) -> None:
+    body = saved(tmp_path / "whole.pth", {"a": torch.ones(3), "b": torch.ones(2)}, zipped).read_bytes()
+    for length in range(0, len(body), 7):
+        (tmp_path / "b.pth").write_bytes(body[:length])
+        refused(tmp_path / "b.pth")
+
+
+def test_an_archive_with_any_byte_changed_never_gives_other_numbers(tmp_path: Path) -> None:
+    body = saved(tmp_path / "whole.pth", {"a": torch.ones(300)}, True).read_bytes()
+    for place in range(0, len(body), 5):
+        (tmp_path / "a.pth").write_bytes(body[:place] + bytes([body[place] ^ 0x55]) + body[place + 1 :])
+        try:
+            inception.convert(tmp_path / "a.pth", tmp_path / "b.safetensors")
+        except UserError:
+            continue
+        assert torch.equal(inception.read(tmp_path / "b.safetensors")["a"], torch.ones(300))
+
+
+def test_an_archive_that_unpacks_to_more_than_itself_is_refused(tmp_path: Path) -> None:
+    whole = saved(tmp_path / "whole.pth", {"a": torch.zeros(100_000)}, True)
+    with (
+        zipfile.ZipFile(whole) as source,
+        zipfile.ZipFile(tmp_path / "a.pth", "w", compression=zipfile.ZIP_DEFLATED) as target,
+    ):
+        for name in source.namelist():
+            target.writestr(name, source.read(name))
+    assert "a damaged archive" in refused(tmp_path / "a.pth")
+
+
+def test_tensors_that_share_memory_are_converted(tmp_path: Path) -> None:
+    whole = torch.arange(6.0).reshape(2, 3)
+    path = saved(tmp_path / "a.pth", {"a": whole, "b": whole.T, "c": whole[1]}, True)
+    inception.convert(path, tmp_path / "a.safetensors")
+    found = inception.read(tmp_path / "a.safetensors")
+    assert torch.equal(found["b"], whole.T)
+    assert torch.equal(found["c"], whole[1])

@@ -15,7 +15,7 @@ from ebmbench.baselines import noisy, oracle
 from ebmbench.config.registry import describe, load
 from ebmbench.core.dataset import UNVERIFIED, from_levels, to_levels
 from ebmbench.core.streams import stream
-from ebmbench.features import reference
+from ebmbench.features.classifier import load_classifier
 from ebmbench.metrics import class_entropy
 from ebmbench.metrics.common import fidelity
 from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable, Value
@@ -33,7 +33,7 @@ def value(name: str, e: Evaluation) -> Value:
 
 def features(e: Evaluation, x: Tensor) -> tuple[np.ndarray, np.ndarray]:
     """Standardised features and logits of quantised images, without torch-fidelity."""
-    made = reference.load(digits() / "features/digits")
+    made = load_classifier(digits() / "features/digits")
     network = made.network()
     with torch.no_grad():
         raw = network.features(from_levels(to_levels(x, 17), 17))
@@ -108,7 +108,7 @@ def test_precision_and_recall_are_shares_inside_the_others_balls() -> None:
 
 def test_class_entropy_is_one_for_equal_classes_and_zero_for_one() -> None:
     e = evaluation(None)
-    classes = reference.load(digits() / "features/digits").classify(e.test)
+    classes = load_classifier(digits() / "features/digits").classify(e.test)
     equal = torch.cat([e.test[classes == k][:30] for k in range(10)])
     assert value("class_entropy", evaluation(equal)).value == pytest.approx(1)
     assert class_entropy.histogram(evaluation(equal)).tolist() == [30] * 10
@@ -149,7 +149,7 @@ def test_a_value_says_what_it_rests_on(name: str) -> None:
     found = value(name, evaluation(evaluation(None).test[:100], kid_subset=50, reference=400))
     assert found.n == 100
     assert found.protocol.startswith(
-        f"{reference.load(digits() / 'features/digits').name}; 100 samples by hand (kind exact)"
+        f"{load_classifier(digits() / 'features/digits').name}; 100 samples by hand (kind exact)"
     )
     if name != "class_entropy":
         assert "reference 400 of 1297 training images" in found.protocol

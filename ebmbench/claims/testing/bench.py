@@ -16,8 +16,8 @@ from ebmbench.core.torch_compat import torch_fidelity
 from ebmbench.experiment.classifier import train_classifier
 from ebmbench.experiment.data import Data, open_data
 from ebmbench.experiment.runs import Run, train_run
+from ebmbench.features.classifier import ReferenceClassifier, load_classifier
 from ebmbench.features.extractor import register_classifier
-from ebmbench.features.reference import Reference, load
 from ebmbench.metrics.common.fidelity import calculate
 from ebmbench.training.job import Job
 from ebmbench.workspace.layout import WORK
@@ -45,17 +45,16 @@ class Bench:
         job = Job(_name(method), settings, {}, seed, training, model, data.facts)
         return train_run(job, data.train, self.store)
 
-    def classifier(self, data: Data) -> Reference:
+    def classifier(self, data: Data) -> ReferenceClassifier:
         """The reference classifier of labelled images, on whose features FID looks."""
         assert data.train_labels is not None
         assert data.test_labels is not None
         train, test = (data.train, data.train_labels), (data.test, data.test_labels)
-        return load(train_classifier(data.facts, train, test, CLASSIFIER, self.store))
+        return load_classifier(train_classifier(data.facts, train, test, CLASSIFIER, self.store))
 
     def fidelity(self, data: Data, samples: Tensor) -> dict[str, float]:
         """`fid` and `inception_score` of images `(N, C, H, W)` against all training images."""
-        assert data.facts.levels is not None
-        levels, keys = data.facts.levels, torch_fidelity()
+        levels, keys = data.facts.image_levels, torch_fidelity()
         extractor = register_classifier(self.classifier(data))
         found = calculate(to_levels(samples, levels), to_levels(data.train, levels), extractor, isc=True, fid=True)
         return {"fid": found[keys.KEY_METRIC_FID], "inception_score": found[keys.KEY_METRIC_ISC_MEAN]}

@@ -19,9 +19,9 @@ from torch.utils.data import Dataset
 from ebmbench.core.dataset import to_levels
 from ebmbench.core.streams import stream
 from ebmbench.core.torch_compat import torch_fidelity
+from ebmbench.features.classifier import FILE, ReferenceClassifier, load_classifier
 from ebmbench.features.extractor import register_classifier
 from ebmbench.features.inception import register_inception
-from ebmbench.features.reference import FILE, Reference, load
 from ebmbench.metrics.common.evaluation import Evaluation, Unavailable
 from ebmbench.metrics.common.neighbours import BLOCK, our_search
 
@@ -149,14 +149,14 @@ def reference(e: Evaluation) -> Tensor:
     return to_levels(e.train[order[: e.settings.reference].sort().values], levels(e))
 
 
-def classifier(e: Evaluation) -> Reference:
+def classifier(e: Evaluation) -> ReferenceClassifier:
     """The dataset's reference classifier."""
     levels(e)
     if not e.facts.classes:
         raise Unavailable("the images have no labels, so there is no reference classifier")
     if e.features is None or not (e.features / FILE).exists():
         raise Unavailable("there is no reference classifier: the stage `features` has not made one")
-    return load(e.features)
+    return load_classifier(e.features)
 
 
 def extractor_name(e: Evaluation) -> str:
