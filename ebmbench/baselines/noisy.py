@@ -19,7 +19,7 @@ def subject(
     density: Density | None, train: Tensor, test: Tensor, facts: Facts, count: int, generator: Generator
 ) -> Subject:
     """Each test image once at most; no energy."""
-    if facts.levels is None:
+    if not facts.is_image:
         return Subject(None, None, kind="exact")
-    images = with_noise(test, count, facts.levels, generator)
-    return Subject(None, from_levels(images, facts.levels), sampler=f"test images + noise {NOISE}", kind="exact")
+    images = with_noise(test, count, facts.image_levels, generator)
+    return Subject(None, from_levels(images, facts.image_levels), sampler=f"test images + noise {NOISE}", kind="exact")

@@ -1,11 +1,11 @@
-"""Checkpoints: safetensors with the configuration in the header. No pickle, written whole or not at all."""
+"""Checkpoints: safetensors files with the configuration as JSON in their header, written whole or not at all."""
 
 import json
 from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save as serialised
+from safetensors.torch import save as serialise
 from torch import Tensor
 
 from ebmbench.errors import UserError
@@ -19,18 +19,17 @@ def save(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None
     # One key only: safetensors writes several in random order, and equal checkpoints should be equal bytes.
     metadata = {"ebmbench": json.dumps({"format": FORMAT, "header": header}, sort_keys=True, allow_nan=False)}
     with replacing(path) as temporary:
-        # Written by Python, whose errors name the cause: no room, no permission.
+        # Written by Python, whose errors name the cause: a full disk, no permission.
         plain = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-        temporary.write_bytes(serialised(plain, metadata))
+        temporary.write_bytes(serialise(plain, metadata))
 
 
 def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read tensors and header; anything that is not a whole checkpoint of this format is a `UserError`."""
+    """Read tensors and header; a `UserError` names a file that is not a whole checkpoint of this format."""
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
-            names = list(file.keys())
-            tensors = {name: file.get_tensor(name) for name in names}
+            tensors = {name: file.get_tensor(name) for name in list(file.keys())}
         content = json.loads(metadata.get("ebmbench", "{}"))
     except (OSError, SafetensorError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: not a whole safetensors file ({error})") from error
@@ -40,11 +39,11 @@ def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     return tensors, content["header"]
 
 
-def prefixed(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+def add_prefix(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """`{"weight": …}` -> `{"model.weight": …}`."""
     return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
 
 
-def section(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The inverse of `prefixed`: the tensors below a prefix, without it."""
+def select_prefix(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The inverse of `add_prefix`: the tensors that have the prefix, without it."""
     return {name[len(prefix) + 1 :]: tensor for name, tensor in tensors.items() if name.startswith(f"{prefix}.")}

@@ -1,6 +1,6 @@
-"""What training may know of a dataset: its facts, and never its density.
+"""A prepared dataset: its splits and its facts, which are all that training may know of it, never its density.
 
-Images are kept on disk as integers 0 … levels − 1 and live in [−1, 1] everywhere else; `read_split` converts.
+Images are stored as integers 0 … levels − 1 and are values in [−1, 1] everywhere else; `read_split` converts.
 """
 
 import math
@@ -17,8 +17,8 @@ from torch import Tensor
 from ebmbench.errors import UserError, in_words
 from ebmbench.workspace.files import read_json
 
-LARGEST = 64  # coordinates of which the covariance is written down
-UNVERIFIED = " (unverified files)"  # the end of the licence of data whose files nobody checked
+LARGEST = 64  # coordinates of which the covariance is written
+UNVERIFIED = " (unverified files)"  # the end of the licence of data whose files were not checked
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Facts:
     """Moments and size of the training set. `scale` is the root mean square of the per-coordinate deviations.
 
     `levels` is the number of grey values of an image and None for other data; `classes` names the labels, if there
-    are any. The covariance of more than `LARGEST` coordinates is left out (empty): it would not fit a text file.
+    are any. The covariance of more than `LARGEST` coordinates is left empty: it would not fit a text file.
     """
 
     name: str
@@ -45,26 +45,14 @@ class Facts:
     def of(cls, name: str, train: np.ndarray, test: np.ndarray, **more: Any) -> "Facts":
         """Measure a training set of shape `(N, *event)`; mean and covariance are of the flattened events."""
         flat = train.reshape(len(train), -1).astype(np.float64)
+        head = name, list(train.shape[1:]), len(train), len(test), flat.mean(0).tolist()
         if flat.shape[1] > LARGEST:
-            return cls._of_many(name, flat, train.shape[1:], test, **more)
+            return cls(*head, [], math.sqrt(float(flat.var(0).mean())), **more)
         covariance = np.atleast_2d(np.cov(flat, rowvar=False))
         # A millionth of the mean variance on the diagonal: coordinates that are constant or collinear stay usable.
         covariance += 1e-6 * np.trace(covariance) / len(covariance) * np.eye(len(covariance))
-        return cls(
-            name=name,
-            shape=list(train.shape[1:]),
-            train=len(train),
-            test=len(test),
-            mean=flat.mean(0).tolist(),
-            covariance=covariance.tolist(),
-            scale=math.sqrt(float(np.trace(covariance)) / len(covariance)),
-            **more,
-        )
-
-    @classmethod
-    def _of_many(cls, name: str, flat: np.ndarray, shape: tuple[int, ...], test: np.ndarray, **more: Any) -> "Facts":
-        scale = math.sqrt(float(flat.var(0).mean()))
-        return cls(name, list(shape), len(flat), len(test), flat.mean(0).tolist(), [], scale, **more)
+        scale = math.sqrt(float(np.trace(covariance)) / len(covariance))
+        return cls(*head, covariance.tolist(), scale, **more)
 
     @property
     def is_image(self) -> bool:
@@ -80,7 +68,7 @@ class Facts:
 
     @property
     def unit(self) -> float:
-        """What lengths in settings are multiples of: the data's deviation, and 1 for images, which share one box."""
+        """The unit of lengths in settings: the data's deviation, and 1 for images, which share one box."""
         return 1.0 if self.is_image else self.scale
 
     def as_dict(self) -> dict[str, Any]:
@@ -89,7 +77,7 @@ class Facts:
 
     @property
     def verified(self) -> bool:
-        """Whether the data are surely what their name says."""
+        """Whether the checksums of the data's files were right, or there are no files to check."""
         return not self.licence.endswith(UNVERIFIED)
 
     def starts(self, count: int, generator: torch.Generator, spread: float = 1.5) -> Tensor:
@@ -102,16 +90,16 @@ class Facts:
 
 def load_facts(folder: Path) -> Facts:
     """The facts of a prepared dataset."""
-    with _prepared(folder):
+    with _explain_damage(folder):
         return Facts(**read_json(folder / "facts.json"))
 
 
 def read_split(folder: Path, split: str) -> Tensor:
     """`train` or `test` of a prepared dataset, `(N, *event)` in float32; images in [−1, 1]."""
-    with _prepared(folder):
+    with _explain_damage(folder):
         rows = torch.from_numpy(np.load(folder / f"{split}.npy", allow_pickle=False))
-        levels = read_json(folder / "facts.json").get("levels")
-    return rows if levels is None else from_levels(rows, levels)
+    facts = load_facts(folder)
+    return from_levels(rows, facts.image_levels) if facts.is_image else rows
 
 
 def from_levels(rows: Tensor, levels: int) -> Tensor:
@@ -126,13 +114,13 @@ def to_levels(x: Tensor, levels: int) -> Tensor:
 
 def read_labels(folder: Path, split: str) -> Tensor:
     """The labels of a split, `(N,)` in int64; only for data whose facts name classes."""
-    with _prepared(folder):
+    with _explain_damage(folder):
         return torch.from_numpy(np.load(folder / f"{split}_labels.npy", allow_pickle=False)).long()
 
 
 @contextmanager
-def _prepared(folder: Path) -> Iterator[None]:
-    """What is missing or damaged there is made again by one command."""
+def _explain_damage(folder: Path) -> Iterator[None]:
+    """Name the command that makes a missing or damaged folder again."""
     try:
         yield
     except (UserError, OSError, EOFError, ValueError, TypeError, AttributeError) as error:

@@ -1,21 +1,7 @@
-"""Adam without the compiler's import: the same steps, a second earlier.
+"""Parts of torch, torchvision and torch-fidelity without their slow or broken imports.
 
-θ ← θ − η m̂ / (√v̂ + ε), m ← β₁ m + (1 − β₁) g, v ← β₂ v + (1 − β₂) g² (Kingma & Ba, ICLR 2015, algorithm 1).
-
-torch wraps an optimiser's methods to keep them out of what `torch.compile` traces, and the first call of a wrapper
-imports the compiler: half as long again as torch itself, for nothing where nothing is compiled. What stands below is
-torch's own code without those wrappers, so states and numbers are torch's, bit for bit.
-
-Layers whose weights are not drawn yet.
-
-A layer of torch's draws its weights from the global generator when it is made, only for a named stream to draw them
-anew. `torch.nn.utils.skip_init` avoids that too, but the way it takes imports SymPy, a quarter of a second.
-
-The one door to torchvision and torch-fidelity.
-
-PyPI's torchvision is built for CUDA. Beside a CPU build of torch its compiled operators do not load, and its import
-fails with «operator torchvision::nms does not exist» although we need no such operator. Then, and only then, the
-operators' signatures are declared and the import is repeated; a working install is left alone.
+Every import of torchvision and torch-fidelity goes through `torchvision()` and `torch_fidelity()`: they take seconds,
+so they are imported only where they are used.
 """
 
 import importlib
@@ -30,7 +16,12 @@ from torch import nn
 
 
 class Adam(torch.optim.Adam):
-    """`torch.optim.Adam`, of which no closure is asked and nothing is compiled."""
+    """`torch.optim.Adam` without the import of torch's compiler; states and numbers are torch's, bit for bit.
+
+    θ ← θ − η m̂ / (√v̂ + ε), m ← β₁ m + (1 − β₁) g, v ← β₂ v + (1 − β₂) g² (Kingma & Ba, ICLR 2015, algorithm 1).
+    torch wraps an optimiser's methods to keep them out of what `torch.compile` traces, and the first call of a wrapper
+    imports the compiler, which takes half as long as torch itself. Here the methods are unwrapped.
+    """
 
     add_param_group: Any = inspect.unwrap(torch.optim.Adam.add_param_group)
     zero_grad: Any = inspect.unwrap(torch.optim.Adam.zero_grad)
@@ -43,7 +34,11 @@ Layer = TypeVar("Layer", bound=nn.Module)
 
 
 def skip_init(kind: type[Layer], *sizes: Any, **options: Any) -> Layer:
-    """The layer `kind(*sizes, **options)`, one without layers inside, with memory in place of weights."""
+    """The layer `kind(*sizes, **options)` with weights that are not drawn yet; it must hold no other layers.
+
+    A layer of torch draws its weights from the global generator when it is made, only for a named stream to draw them
+    anew. `torch.nn.utils.skip_init` avoids that too, but imports SymPy, which takes a quarter of a second.
+    """
     layer = kind(*sizes, **options, device="meta")  # where drawing costs nothing and asks no generator
     for name, weight in list(layer.named_parameters(recurse=False)):
         setattr(layer, name, nn.Parameter(torch.empty(weight.shape)))
@@ -56,7 +51,12 @@ BOXES = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
 
 @cache
 def torchvision() -> ModuleType:
-    """The module, whether or not its compiled part fits this torch."""
+    """Import torchvision, whether or not its compiled part fits this torch.
+
+    PyPI's torchvision is built for CUDA. Beside a CPU build of torch its compiled operators do not load, and its import
+    fails with «operator torchvision::nms does not exist», although we need no such operator. Then, and only then, the
+    operators' signatures are declared and the import is repeated.
+    """
     try:
         return importlib.import_module("torchvision")
     except RuntimeError as error:
@@ -71,6 +71,6 @@ def torchvision() -> ModuleType:
 
 @cache
 def torch_fidelity() -> ModuleType:
-    """torch-fidelity, which imports torchvision itself."""
+    """Import torch-fidelity, which imports torchvision itself."""
     torchvision()
     return importlib.import_module("torch_fidelity")

@@ -146,7 +146,7 @@ class ReferenceClassifier:
     def of(cls, network: Classifier, facts: Facts, train: Tensor) -> Self:
         """Measure a trained network's features on the training images."""
         features = _features(network, train).double()
-        tensors = checkpoint.prefixed("network", network.state_dict())
+        tensors = checkpoint.add_prefix("network", network.state_dict())
         # A millionth, so that a feature that is the same for all images stays finite.
         tensors |= {"mean": features.mean(0), "deviation": features.std(0) + 1e-6}
         return cls(facts.name, facts.shape, facts.image_levels, facts.classes, tensors)
@@ -164,7 +164,7 @@ class ReferenceClassifier:
     def network(self) -> Classifier:
         """A network with these weights, frozen."""
         network = Classifier(self.shape, len(self.classes))
-        network.load_state_dict(checkpoint.section("network", self.tensors))
+        network.load_state_dict(checkpoint.select_prefix("network", self.tensors))
         return network.eval().requires_grad_(False)
 
     @torch.no_grad()

@@ -46,8 +46,8 @@ def train(job: Job, data: Tensor, workshop: Path, result: Path, save_every: floa
     kept = trainer if fault is None else keeper.back(trainer)
     kept.finish()
     outcome = {**_outcome(trainer, fault), "model_step": kept.step, "learned": kept.method.learned()}
-    tensors = checkpoint.prefixed("model", kept.model.state_dict())
-    tensors |= checkpoint.prefixed("method", kept.method.state_dict())
+    tensors = checkpoint.add_prefix("model", kept.model.state_dict())
+    tensors |= checkpoint.add_prefix("method", kept.method.state_dict())
     checkpoint.save(result / "model.safetensors", tensors, {**job.header(), "outcome": outcome})
     for passes in clock.snapshots:
         shutil.copyfile(_snapshot(workshop, passes), _snapshot(result, passes))
@@ -126,7 +126,9 @@ def _keep(trainer: Trainer, workshop: Path, clock: Clock) -> None:
     passes = trainer.meter.counts.passes
     clock.snapshots[passes] = clock.seconds()
     header = {**trainer.job.header(), "passes": passes, "step": trainer.step}
-    checkpoint.save(_snapshot(workshop, passes), checkpoint.prefixed("model", trainer.averaged().state_dict()), header)
+    checkpoint.save(
+        _snapshot(workshop, passes), checkpoint.add_prefix("model", trainer.averaged().state_dict()), header
+    )
 
 
 def _snapshot(folder: Path, passes: int) -> Path:

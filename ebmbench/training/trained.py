@@ -90,7 +90,7 @@ def load(run: str | Path) -> Trained:
 def _built(tensors: dict[str, Tensor], header: dict[str, Any]) -> Trained:
     models = load_module("models", header["settings"]["model"])
     network = models.Model(models.Settings(**header["model"]), Facts(**header["facts"]))
-    network.load_state_dict(checkpoint.section("model", tensors))
+    network.load_state_dict(checkpoint.select_prefix("model", tensors))
     return Trained(network, header, _chains(tensors, header["settings"]))
 
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from ebmbench.config.registry import load
-from ebmbench.core.checkpoint import prefixed, section
+from ebmbench.core.checkpoint import add_prefix, select_prefix
 from ebmbench.core.meter import Counts, Meter
 from ebmbench.core.streams import Draw, draws, normal
 from ebmbench.core.torch_compat import Adam
@@ -182,13 +182,13 @@ class Trainer:
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Everything that the next step depends on: tensors and a header."""
         tensors = {
-            **prefixed("model", self.model.state_dict()),
-            **prefixed("method", self.method.state_dict()),
-            **prefixed("average", {str(i): value for i, value in enumerate(self.average.values)}),
-            **prefixed("history", {name: torch.tensor(v, dtype=torch.float64) for name, v in self.history.items()}),
+            **add_prefix("model", self.model.state_dict()),
+            **add_prefix("method", self.method.state_dict()),
+            **add_prefix("average", {str(i): value for i, value in enumerate(self.average.values)}),
+            **add_prefix("history", {name: torch.tensor(v, dtype=torch.float64) for name, v in self.history.items()}),
         }
         for i, moments in self.optimiser.state_dict()["state"].items():
-            tensors |= prefixed(f"optimiser.{i}", moments)
+            tensors |= add_prefix(f"optimiser.{i}", moments)
         header = {"step": self.step, "counts": self.meter.counts.as_dict(), "history": list(self.history)}
         return tensors, header | {"watch": self.watch.state(), "healthy": self.healthy, "faults": self.faults}
 
@@ -198,13 +198,13 @@ class Trainer:
         self.meter.counts = Counts(**header["counts"])
         self.watch.restore(header["watch"])
         self.healthy, self.faults = header["healthy"], header["faults"]
-        self.model.load_state_dict(section("model", tensors))
-        self.method.load_state_dict(section("method", tensors))
+        self.model.load_state_dict(select_prefix("model", tensors))
+        self.method.load_state_dict(select_prefix("method", tensors))
         for i, value in enumerate(self.average.values):
             value.copy_(tensors[f"average.{i}"])
         self.history = {name: tensors[f"history.{name}"].tolist() for name in header["history"]}
         saved = self.optimiser.state_dict()
-        moments = {i: section(f"optimiser.{i}", tensors) for i in range(len(self.parameters))}
+        moments = {i: select_prefix(f"optimiser.{i}", tensors) for i in range(len(self.parameters))}
         # A weight that never had a gradient (the last bias, under a score loss) has no moments.
         saved["state"] = {i: laid_out_as(self.parameters[i], found) for i, found in moments.items() if found}
         self.optimiser.load_state_dict(saved)

@@ -43,7 +43,7 @@ def test_a_checkpoint_comes_back_whole(tmp_path: Path) -> None:
     path = tmp_path / "c.safetensors"
     checkpoint.save(path, {"model.w": torch.arange(3.0)}, {"step": 7})
     tensors, header = checkpoint.load(path)
-    assert torch.equal(checkpoint.section("model", tensors)["w"], torch.arange(3.0))
+    assert torch.equal(checkpoint.select_prefix("model", tensors)["w"], torch.arange(3.0))
     assert header == {"step": 7}
 
 

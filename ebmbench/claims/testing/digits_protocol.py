@@ -54,8 +54,7 @@ def from_noise(run: Run, facts: Facts, sampler: langevin.Settings, seed: int, *n
 
 def enlarged(data: Data, factor: int) -> Data:
     """The same images with `factor`² pixels in place of each."""
-    levels = data.facts.levels
-    assert levels is not None
+    levels = data.facts.image_levels
     train, test = (_repeated(to_levels(x, levels), factor) for x in (data.train, data.test))
     more = {"licence": data.facts.licence, "hash": hash_arrays([train, test]), "classes": data.facts.classes}
     facts = image_facts(f"{data.facts.name}_enlarged", train, test, levels, **more)

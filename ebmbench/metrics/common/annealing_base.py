@@ -117,8 +117,7 @@ def _deviations(facts: Facts, train: Tensor | None) -> Tensor:
 
 def level_width(facts: Facts) -> float:
     """The distance of two neighbouring grey values in [−1, 1]."""
-    assert facts.levels is not None
-    return 2 / (facts.levels - 1)
+    return 2 / (facts.image_levels - 1)
 
 
 def dequantised(x: Tensor, facts: Facts) -> Tensor:

@@ -128,9 +128,9 @@ def _generators_kept() -> Iterator[None]:
 
 def levels(e: Evaluation) -> int:
     """How many grey values the images have."""
-    if e.facts.levels is None:
+    if not e.facts.is_image:
         raise Unavailable("the data are no images")
-    return e.facts.levels
+    return e.facts.image_levels
 
 
 def generated(e: Evaluation) -> Tensor:
