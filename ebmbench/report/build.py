@@ -16,11 +16,11 @@ from types import ModuleType
 from typing import Any
 
 from ebmbench.report import figures, sections
-from ebmbench.report.figures.theme import themed
+from ebmbench.report.figures.theme import apply_theme
 from ebmbench.report.page.html import write_page
 from ebmbench.report.results.curves import write_curves
 from ebmbench.report.results.frame import collect
-from ebmbench.report.results.groups import relevant
+from ebmbench.report.results.groups import drop_silent_baselines
 from ebmbench.report.results.suite import Results, collect_results
 from ebmbench.report.results.table import write_results
 from ebmbench.report.text.images import Image
@@ -42,10 +42,10 @@ def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
     `params.yaml` that the numbers were made with, for `ebmbench compare`.
     """
     out = out or report_folder(root, str(params["benchmark"]["suite"]))
-    fresh = empty(out.with_name(f".{out.name}.new"))
+    fresh = make_empty_folder(out.with_name(f".{out.name}.new"))
     frame = collect(root, params)
     write_results(frame, fresh / "results.csv")
-    results = collect_results(root, params, relevant(frame))
+    results = collect_results(root, params, drop_silent_baselines(frame))
     if len(results.curves):
         write_curves(results.curves, fresh / "curves.csv")
     results = replace(results, images=draw(results, fresh / "figures"))
@@ -60,7 +60,7 @@ def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
 def draw(results: Results, folder: Path) -> dict[str, list[Image]]:
     """Draw all figures that the results allow; by section, in the order of the figures."""
     images: dict[str, list[Image]] = {}
-    with themed():
+    with apply_theme():
         for figure in find_modules(figures, "SECTION"):
             images.setdefault(figure.SECTION, []).extend(figure.draw(results, folder))
     return images
@@ -93,7 +93,7 @@ def exchange(fresh: Path, out: Path) -> None:
     replace_folder(fresh, out)
 
 
-def empty(folder: Path) -> Path:
+def make_empty_folder(folder: Path) -> Path:
     """A new, empty folder in place of what an interrupted build may have left."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

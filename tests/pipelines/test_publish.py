@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.report.results.table import typed, write_results
+from ebmbench.report.results.table import to_frame, write_results
 from pipelines.execution.signals import BY_USER
 from pipelines.flows.artifacts import without_figures
 from pipelines.flows.publish import add_comparison
@@ -25,7 +25,7 @@ def put(root: Path, version: str, kl: list[float]) -> None:
     rows = [place | {"seed": str(seed), "label": f"seed={seed}", "value": repr(one)} for seed, one in enumerate(kl)]
     folder = root / "reports" / "tiny" / version
     folder.mkdir(parents=True, exist_ok=True)
-    write_results(typed(rows), folder / "results.csv")
+    write_results(to_frame(rows), folder / "results.csv")
     if version != "latest":
         (folder / "report.md").write_text("# Report\n", encoding="utf-8")
 

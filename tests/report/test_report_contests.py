@@ -9,7 +9,7 @@ import pytest
 from ebmbench.report.results.frame import collect
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import load_results
-from ebmbench.report.statistics.contests import Contest, contests
+from ebmbench.report.statistics.contests import Contest, find_contests
 from tests.report.fixtures import Params
 
 INF = float("inf")
@@ -32,7 +32,7 @@ def runs(dataset: str, name: str, *values: float | None, **other: str) -> list[d
 
 
 def only(frame: pd.DataFrame) -> Contest:
-    (found,) = contests(Results(frame))
+    (found,) = find_contests(Results(frame))
     return found
 
 
@@ -52,7 +52,7 @@ def test_a_suite_is_ranked_by_its_first_metric_and_larger_may_be_better() -> Non
     shared = {"metric": "log_likelihood", "direction": "higher"}
     frame = frame_of(*runs("a", "mle", 9, 9), *runs("a", "cd", 9, 9), *runs("a", "cd", -1, -2, **shared))
     frame = pd.concat([frame, frame_of(*runs("a", "mle", -3, -4, **shared))], ignore_index=True)
-    (one,) = contests(Results(frame, {"benchmark": {"metrics": ["log_likelihood", "kl"]}}))
+    (one,) = find_contests(Results(frame, {"benchmark": {"metrics": ["log_likelihood", "kl"]}}))
     assert (one.title, one.names, column(one, "cd")) == ("log-likelihood", ["cd", "mle"], [[1, 2]])
 
 
@@ -131,7 +131,7 @@ def test_one_method_or_one_seed_decides_nothing() -> None:
 
 def test_kinds_of_samples_are_never_mixed(image_report: Path) -> None:
     results = load_results(image_report)
-    found = {one.kind: one for one in contests(Results(results))}
+    found = {one.kind: one for one in find_contests(Results(results))}
     assert list(found) == ["buffer", "short", "long", "data"]
     for kind, one in found.items():
         values = results[(results["metric"] == "fid_ratio") & (results["samples"] == kind)]["value"].dropna()
@@ -142,7 +142,7 @@ def test_kinds_of_samples_are_never_mixed(image_report: Path) -> None:
 
 
 def test_a_kind_knows_who_does_not_have_it_and_counts_lost_runs(image_report: Path) -> None:
-    found = {one.kind: one for one in contests(Results(load_results(image_report)))}
+    found = {one.kind: one for one in find_contests(Results(load_results(image_report)))}
     assert found["long"].absent["cd"] == "no long-run samples on `digits`"
     assert found["long"].absent["ssm"] == "failed on `digits`"
     assert np.isinf(column(found["short"], "cd")).tolist() == [[False, True, False]]

@@ -11,11 +11,11 @@ from matplotlib import rcParams
 from matplotlib.colors import to_rgb
 
 from ebmbench.report.build import draw
-from ebmbench.report.figures.cost import medians, numbered
-from ebmbench.report.figures.health import draw_dataset, spans_decades, telling
+from ebmbench.report.figures.cost import compute_medians, number_moments
+from ebmbench.report.figures.health import choose_diagnostic, draw_dataset, spans_decades
 from ebmbench.report.figures.maps import Panel, limits, panels
 from ebmbench.report.figures.runs import median_run
-from ebmbench.report.figures.theme import PALETTE, colour, density_colours, marker, themed
+from ebmbench.report.figures.theme import PALETTE, apply_theme, colour, density_colours, marker
 from ebmbench.report.results.frame import collect
 from ebmbench.report.results.suite import Results, collect_results
 from tests.report.suite import write_cell, write_data, write_records
@@ -81,7 +81,7 @@ def test_density_colours_go_from_white_to_dark_and_never_back() -> None:
 
 def test_the_theme_stays_inside_its_block() -> None:
     before = rcParams["svg.hashsalt"]
-    with themed():
+    with apply_theme():
         assert rcParams["svg.hashsalt"] == "ebmbench"
     assert rcParams["svg.hashsalt"] == before
 
@@ -126,7 +126,7 @@ def test_the_window_is_a_square_around_the_support_inside_all_grids() -> None:
 )
 def test_the_third_panel_is_the_most_telling_diagnostic(columns: list[str], expected: str) -> None:
     history = pd.DataFrame({name: [1.0, 2.0] for name in ("label", "step", "passes", "loss", *columns)})
-    assert telling(history) == expected
+    assert choose_diagnostic(history) == expected
 
 
 @pytest.mark.parametrize(
@@ -157,14 +157,14 @@ def test_a_curve_is_the_median_over_the_seeds_at_each_moment_whatever_their_numb
     rows = [("a", 10, 1.0, 8.0), ("a", 20, 2.0, 4.0), ("b", 20, 4.0, 1.0), ("b", 11, 3.0, 2.0)]
     rows += [("c", 12, 5.0, 5.0), ("c", 21, 9.0, float("nan"))]
     frame = pd.DataFrame(rows, columns=["label", "passes", "seconds", "value"]).assign(dataset="d", variant="v")
-    found = medians(numbered(frame).dropna())
+    found = compute_medians(number_moments(frame).dropna())
     assert found[["passes", "seconds"]].to_numpy().tolist() == [[11.0, 3.0], [20.0, 3.0]]
     assert found[["low", "median", "high"]].to_numpy().tolist() == [[2.0, 5.0, 8.0], [1.0, 2.5, 4.0]]
 
 
 def test_more_rows_than_a_figure_holds_make_a_second_one(root: Path, params: dict[str, Any], tmp_path: Path) -> None:
     results = Results(collect(root, params), root=root)
-    with pytest.MonkeyPatch.context() as patch, themed():
+    with pytest.MonkeyPatch.context() as patch, apply_theme():
         patch.setattr("ebmbench.report.figures.health.ROWS", 3)
         images = draw_dataset(results, "eight_gaussians", tmp_path)
     assert [image.path for image in images] == [

@@ -10,7 +10,7 @@ import pytest
 
 from ebmbench.cli.main import main
 from ebmbench.errors import UserError
-from ebmbench.report.results.table import COLUMNS, load_results, typed, write_results
+from ebmbench.report.results.table import COLUMNS, load_results, to_frame, write_results
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,7 +27,7 @@ def odd() -> pd.DataFrame:
     values = ["0.1", "5e-324", "1.7976931348623157e+308", "inf", "-inf", "", "0.30000000000000004", "-0.0"]
     rows = [place | {"seed": str(seed), "value": value, "digest": f"00{seed}e5"} for seed, value in enumerate(values)]
     failed = {"suite": "s", "dataset": "d", "method": "nce", "status": "failed", "reason": 'a "b", c\nµ | NaN'}
-    return typed([*rows, failed])
+    return to_frame([*rows, failed])
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".json", ".parquet"])

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from ebmbench.report.build import build, draw
-from ebmbench.report.figures.canvas import GAP, Canvas, fitted, largest
+from ebmbench.report.figures.canvas import GAP, Canvas, fit_largest, fit_size
 from ebmbench.report.figures.chains import brief
 from ebmbench.report.figures.gallery import BETWEEN, TITLE, draw_panels
 from ebmbench.report.figures.runs import read_image_runs
@@ -62,9 +62,9 @@ def test_grey_pages_have_one_channel_and_colours_stay_colours() -> None:
 @pytest.mark.parametrize(("channels", "side"), [(1, 8), (3, 5)])
 def test_many_noisy_panels_have_fewer_images_or_colours_rather_than_a_large_file(channels: int, side: int) -> None:
     panels = [("name", "note", glyphs(64, (channels, 28, 28), 0.3, seed)) for seed in range(9)]
-    page, found = largest(lambda side: draw_panels(panels, side), (8, 6, 5, 4))
+    page, found = fit_largest(lambda side: draw_panels(panels, side), (8, 6, 5, 4))
     assert found >= side - 2
-    assert fitted(page) is not None
+    assert fit_size(page) is not None
 
 
 def test_the_run_that_is_shown_is_the_median_of_its_kind(image_report: Path) -> None:

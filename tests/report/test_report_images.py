@@ -11,8 +11,8 @@ import pytest
 
 from ebmbench.report.build import assemble
 from ebmbench.report.results.frame import collect
-from ebmbench.report.results.groups import AIS, IMAGE, relevant
-from ebmbench.report.results.kinds import KINDS, kinds, of_kind, slice_of
+from ebmbench.report.results.groups import AIS, IMAGE, drop_silent_baselines
+from ebmbench.report.results.kinds import KINDS, kinds, mask_other_kinds, select_kind
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import load_results
 from ebmbench.report.sections import glance
@@ -89,9 +89,9 @@ def test_every_number_of_the_likelihoods_and_of_the_full_table_is_in_the_results
 
 def test_bold_is_given_inside_one_kind_and_the_abstract_names_it(image_report: Path) -> None:
     results = load_results(image_report)
-    assert best_of(slice_of(results, "digits", "buffer"), "digits", "fid_ratio") == {"mle", "adance interval=1"}
+    assert best_of(select_kind(results, "digits", "buffer"), "digits", "fid_ratio") == {"mle", "adance interval=1"}
     # ncsn has the best ratio of its kind, and none of the others.
-    assert best_of(slice_of(results, "digits", "long"), "digits", "fid_ratio") == {"ncsn"}
+    assert best_of(select_kind(results, "digits", "long"), "digits", "fid_ratio") == {"ncsn"}
     assert "By FID ratio of long-run samples, `ncsn` is best" in text_of(image_report)
     assert "By KL" not in text_of(image_report)
 
@@ -148,7 +148,7 @@ def test_kinds_of_points_in_the_plane_are_not_mixed_either(root: Path, params: P
     rows = frame[(frame["metric"] == "mode_sampler") & (frame["samples"] == "long")]
     both = pd.concat([frame, rows.assign(samples="short", value=rows["value"] * 100)], ignore_index=True)
     assert render_toys(Results(both)) == render_toys(Results(frame))
-    assert set(Results(both).toys["label"]) == set(of_kind(frame, "long")["label"])
+    assert set(Results(both).toys["label"]) == set(mask_other_kinds(frame, "long")["label"])
 
 
 def test_a_baseline_that_says_nothing_of_a_dataset_has_no_row(root: Path, params: Params) -> None:
@@ -156,8 +156,8 @@ def test_a_baseline_that_says_nothing_of_a_dataset_has_no_row(root: Path, params
     rows = frame[frame["method"] == "gaussian"]
     silent = pd.concat([frame, rows.assign(method="noisy", value=np.nan, reason="no images")], ignore_index=True)
     assert "noisy" in render_toys(Results(silent))
-    assert "noisy" not in render_toys(Results(relevant(silent)))
-    assert len(relevant(frame)) == len(frame)
+    assert "noisy" not in render_toys(Results(drop_silent_baselines(silent)))
+    assert len(drop_silent_baselines(frame)) == len(frame)
 
 
 def test_results_from_before_there_were_kinds_still_load(report: Path, tmp_path: Path) -> None:

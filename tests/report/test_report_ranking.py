@@ -15,7 +15,7 @@ from scipy import stats
 
 from ebmbench.report.build import build
 from ebmbench.report.figures import ranks as figures
-from ebmbench.report.figures.theme import themed
+from ebmbench.report.figures.theme import apply_theme
 from ebmbench.report.results.frame import collect
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import load_results
@@ -185,7 +185,7 @@ def drawn(report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Figu
     """The figure of the small suite, as it was when it was saved."""
     kept: list[Any] = []
     monkeypatch.setattr(figures, "save", lambda figure, file: kept.append(figure))
-    with themed():
+    with apply_theme():
         figures.draw(Results(load_results(report)), tmp_path)
     return kept[0]
 

@@ -9,7 +9,7 @@ import pytest
 
 from ebmbench.errors import UserError
 from ebmbench.report.release import list_releases, release, write_index
-from ebmbench.report.results.provenance import lock_hash, made_with, provenance
+from ebmbench.report.results.provenance import collect_provenance, describe_versions, lock_hash
 from ebmbench.report.results.table import load_results, write_results
 from ebmbench.workspace.code_hash import versions
 from ebmbench.workspace.failures import note
@@ -142,29 +142,29 @@ def test_a_report_that_outlived_a_build_that_failed_is_not_released(project: Pat
 def test_versions_are_those_that_made_the_cells_each_with_their_number(tmp_path: Path) -> None:
     now = versions()
     old = now | {"torch": "2.1.0"}
-    assert made_with([[now], [now]]) == now
-    assert made_with([[old], [old]]) == old | {"report built with": f"torch {now['torch']}"}
-    mixed = made_with([[now, now], [now, old], [now]])
+    assert describe_versions([[now], [now]]) == now
+    assert describe_versions([[old], [old]]) == old | {"report built with": f"torch {now['torch']}"}
+    mixed = describe_versions([[now, now], [now, old], [now]])
     assert mixed["torch"] == f"{now['torch']} (3 cells), 2.1.0 (1 cell)"
     assert mixed["numpy"] == now["numpy"]
     assert mixed["report built with"] == f"torch {now['torch']}"
-    assert list(made_with([])) == ["report built with"]  # there are no numbers that anything made
+    assert list(describe_versions([])) == ["report built with"]  # there are no numbers that anything made
 
 
 def test_the_reports_own_files_do_not_make_a_checkout_dirty(checkout: Path) -> None:
-    clean = provenance(checkout, "tiny")["commit"]
+    clean = collect_provenance(checkout, "tiny")["commit"]
     assert len(clean) == 40
     (checkout / "reports").mkdir()
     (checkout / "reports/report.md").write_text("new")
     (checkout / "dvc.lock").write_text("stages: {}\n")
-    assert provenance(checkout, "tiny")["commit"] == clean
-    assert "not the commit's own" not in provenance(checkout, "tiny")["params.yaml"]
+    assert collect_provenance(checkout, "tiny")["commit"] == clean
+    assert "not the commit's own" not in collect_provenance(checkout, "tiny")["params.yaml"]
     (checkout / "params.yaml").write_text("benchmark: {suite: other}\n")
-    assert provenance(checkout, "tiny")["commit"] == clean
-    assert provenance(checkout, "tiny")["params.yaml"].endswith("(not the commit's own)")
+    assert collect_provenance(checkout, "tiny")["commit"] == clean
+    assert collect_provenance(checkout, "tiny")["params.yaml"].endswith("(not the commit's own)")
     (checkout / "method.py").write_text("edited = True\n")
-    assert provenance(checkout, "tiny")["commit"] == f"{clean} (with uncommitted changes)"
-    assert provenance(checkout, "tiny")["rebuild"] == f"git checkout {clean} && make bench SUITE=tiny"
+    assert collect_provenance(checkout, "tiny")["commit"] == f"{clean} (with uncommitted changes)"
+    assert collect_provenance(checkout, "tiny")["rebuild"] == f"git checkout {clean} && make bench SUITE=tiny"
 
 
 def test_the_lock_is_hashed_without_the_report_and_without_order(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_the_lock_is_hashed_without_the_report_and_without_order(tmp_path: Path)
 
 
 def test_provenance_names_programs_and_machine(tmp_path: Path) -> None:
-    facts = provenance(tmp_path, "tiny", [[versions()]])
+    facts = collect_provenance(tmp_path, "tiny", [[versions()]])
     assert facts["commit"] == "none (not a Git checkout)"
     assert facts["numpy"].count(".") == 2
     assert "report built with" not in facts

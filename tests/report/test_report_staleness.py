@@ -13,9 +13,9 @@ import pytest
 
 from ebmbench.report.build import build
 from ebmbench.report.results import staleness
-from ebmbench.report.results.cells import versions_of
+from ebmbench.report.results.cells import read_versions
 from ebmbench.report.results.frame import collect
-from ebmbench.report.results.provenance import provenance
+from ebmbench.report.results.provenance import collect_provenance
 from ebmbench.report.results.staleness import Present, differences
 from ebmbench.report.results.suite import Results
 from ebmbench.report.sections import abstract, glance
@@ -189,7 +189,7 @@ def test_the_report_names_the_versions_that_made_its_cells(root: Path, whole: Pa
     content = json.loads(record.read_text())
     content["versions"]["torch"] = "2.1.0"
     record.write_text(json.dumps(content))
-    facts = provenance(root, "tiny", versions_of(Present(root, whole), collect(root, whole)))
+    facts = collect_provenance(root, "tiny", read_versions(Present(root, whole), collect(root, whole)))
     assert re.fullmatch(r"[\w.+]+ \(4 cells\), 2\.1\.0 \(1 cell\)", facts["torch"])
     assert re.fullmatch(r"torch [\w.+]+", facts["report built with"])
 

@@ -7,11 +7,11 @@ import pytest
 from scipy import stats
 
 from ebmbench.report.figures import sweep as figure
-from ebmbench.report.figures.theme import themed
+from ebmbench.report.figures.theme import apply_theme
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import load_results
 from ebmbench.report.sections import sweep
-from ebmbench.report.statistics.sweeps import describe_tendency, sweeps
+from ebmbench.report.statistics.sweeps import describe_tendency, find_sweeps
 from tests.report.printed import rows_of, table_of, values_of
 from tests.report.test_report_tables import expect
 
@@ -91,11 +91,11 @@ def test_any_setting_of_any_method_can_be_swept(
     scale: str,
 ) -> None:
     results, drawn = Results(renamed(report, five, ten)), []
-    (found,) = sweeps(results)["mle", setting]
+    (found,) = find_sweeps(results)["mle", setting]
     assert list(found.runs) == values
     assert f"### mle: {setting}" in sweep.text(results)
     monkeypatch.setattr(figure, "save", lambda made, file: drawn.append(made))
-    with themed():
+    with apply_theme():
         figure.draw(results, tmp_path)
     (axis,) = drawn[0].axes
     drawn[0].canvas.draw()

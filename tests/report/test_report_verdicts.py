@@ -9,7 +9,7 @@ import pytest
 from ebmbench.report.build import build
 from ebmbench.report.results.curves import COLUMNS
 from ebmbench.report.results.table import load_results
-from ebmbench.report.results.verdicts import verdict
+from ebmbench.report.results.verdicts import describe_verdicts
 from ebmbench.report.text.words import merge_sentences
 from tests.report.printed import parse, rows_of, table_of, values_of
 from tests.report.suite import write_suite
@@ -28,18 +28,18 @@ from tests.report.suite import write_suite
 def test_a_verdict_counts_runs_of_each_word_best_first(words: list[str], expected: str) -> None:
     own = {"unmixed": "ok", "miscalibrated": "ok"}
     twice = [(f"seed={seed}", own.get(word, word), word) for seed, word in enumerate(words) for _ in range(2)]
-    assert verdict(runs(twice)) == expected
+    assert describe_verdicts(runs(twice)) == expected
 
 
 def test_reports_without_verdicts_count_by_status() -> None:
     rows = [("a", "ok", ""), ("b", "diverged", "")]
-    assert verdict(runs(rows)) == "1/2 ok, 1/2 diverged"
+    assert describe_verdicts(runs(rows)) == "1/2 ok, 1/2 diverged"
 
 
 def test_restarts_of_all_runs_stand_beside_their_verdicts() -> None:
     rows = [("a", "ok", "ok"), ("a", "ok", "ok"), ("b", "ok", "ok"), ("c", "diverged", "diverged")]
-    assert verdict(runs(rows, [1, 1, None, 2])) == "2/3 ok, 1/3 diverged, 3 restarts"
-    assert verdict(runs(rows[:1], [1])) == "1/1 ok, 1 restart"
+    assert describe_verdicts(runs(rows, [1, 1, None, 2])) == "2/3 ok, 1/3 diverged, 3 restarts"
+    assert describe_verdicts(runs(rows[:1], [1])) == "1/1 ok, 1 restart"
 
 
 def runs(rows: list[tuple[str, str, str]], restarts: list[int | None] | None = None) -> pd.DataFrame:

@@ -19,7 +19,7 @@ from ebmbench.claims.testing.criterion import Criterion, Finding, Verdict, agree
 from ebmbench.claims.testing.measure import Decision, decide, measured
 from ebmbench.config.registry import describe
 from ebmbench.errors import UserError
-from ebmbench.report.figures.theme import WIDTH, save, themed
+from ebmbench.report.figures.theme import WIDTH, apply_theme, save
 from ebmbench.workspace.files import write_csv, write_json
 from ebmbench.workspace.layout import PARAMS_YAML
 
@@ -63,7 +63,7 @@ class Account:
 
     def draw(self, file: Path) -> Path:
         """The figure."""
-        with themed():
+        with apply_theme():
             figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
             self.file.draw(figure, self.measures)
             return save(figure, file)

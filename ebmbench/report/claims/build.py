@@ -6,11 +6,11 @@ from typing import Any
 
 import pandas as pd
 
-from ebmbench.report.build import empty, exchange
+from ebmbench.report.build import exchange, make_empty_folder
 from ebmbench.report.claims.collect import ClaimResult, collect_claims, criterion_verdict
 from ebmbench.report.claims.text import render_claims
 from ebmbench.report.page.html import write_page
-from ebmbench.report.results.provenance import provenance
+from ebmbench.report.results.provenance import collect_provenance
 from ebmbench.report.results.table import write_csv
 from ebmbench.report.text.images import Image
 from ebmbench.workspace.code_hash import text_of
@@ -25,11 +25,13 @@ def build_claims(root: Path, params: dict[str, Any], out: Path | None = None) ->
     """Write all files into a new folder, then put it in the place of `out` (default `reports/<suite>/latest/`)."""
     suite = str(params["benchmark"]["suite"])
     out = out or report_folder(root, suite)
-    fresh = empty(out.with_name(f".{out.name}.new"))
+    fresh = make_empty_folder(out.with_name(f".{out.name}.new"))
     claims = collect_claims(root, params)
     decided = [claim for claim in claims if claim.record]
     images = {claim.name: _copy_figure(claim, fresh) for claim in decided}
-    text = render_claims(claims, images, provenance(root, suite, [claim.versions for claim in decided], "claim"))
+    text = render_claims(
+        claims, images, collect_provenance(root, suite, [claim.versions for claim in decided], "claim")
+    )
     (fresh / PAGE).write_text(text, encoding="utf-8", newline="\n")
     write_csv(_verdict_frame(claims), fresh / "verdicts.csv")
     if decided:

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ebmbench.report.results.cells import read_json
-from ebmbench.report.results.staleness import Present, Versions, recorded_versions, staleness
+from ebmbench.report.results.cells import read_json_or_empty
+from ebmbench.report.results.staleness import Present, Versions, explain_staleness, recorded_versions
 from ebmbench.workspace.failures import failure_of
 from ebmbench.workspace.layout import claim_folder
 
@@ -77,9 +77,9 @@ def _collect_claim(present: Present, name: str) -> ClaimResult:
     """One claim; a verdict that was reached with other parameters or code than the present ones does not count."""
     folder = claim_folder(present.root, present.suite, name)
     stage = f"claim@{name}"
-    record, failure = read_json(folder / "verdict.json"), failure_of(present.root, stage)
+    record, failure = read_json_or_empty(folder / "verdict.json"), failure_of(present.root, stage)
     if not record or (failure and present.record(stage) is None):
         return ClaimResult(name, folder, {}, FAILED if failure else NOT_RUN, failure)
-    if stale := staleness(present, [stage]):
+    if stale := explain_staleness(present, [stage]):
         return ClaimResult(name, folder, {}, STALE, "; ".join(filter(None, [stale, failure])))
     return ClaimResult(name, folder, record, versions=recorded_versions(present, [stage]))

@@ -18,8 +18,8 @@ import pandas as pd
 
 from ebmbench.report.results.frame import variant
 from ebmbench.report.results.groups import COSTS
-from ebmbench.report.results.verdicts import verdict, words_of
-from ebmbench.report.statistics.seeds import LEVEL, Summary, half_width, paired, summarise
+from ebmbench.report.results.verdicts import describe_verdicts, words_of
+from ebmbench.report.statistics.seeds import LEVEL, Summary, half_width, paired_differences, summarise
 from ebmbench.report.text.numbers import ROUNDING
 
 SAME = 1e-9  # relative; smaller differences are rounding errors, as are absolute ones below `ROUNDING`
@@ -68,7 +68,7 @@ def classify(before: Summary | None, after: Summary | None) -> Change:
         return Change.NO_COMMON_SEED
     if all(_is_same(before.values[seed], after.values[seed]) for seed in common):
         return Change.EQUAL
-    differences = paired(after, before)
+    differences = paired_differences(after, before)
     half = half_width(differences.tolist())
     if half is None:
         return Change.ONE_SEED
@@ -120,7 +120,7 @@ def compare_runs(before: pd.DataFrame, after: pd.DataFrame) -> list[RunChange]:
     use_verdicts = has_verdicts(before) and has_verdicts(after)
     old, new = (_group_runs(frame, use_verdicts) for frame in (before, after))
     changes = [
-        RunChange(*place, verdict(old[place]), verdict(rows), _changed_runs(old[place], rows))
+        RunChange(*place, describe_verdicts(old[place]), describe_verdicts(rows), _changed_runs(old[place], rows))
         for place, rows in new.items()
         if place in old
     ]

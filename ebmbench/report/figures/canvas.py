@@ -57,16 +57,16 @@ def enlargement(width: int) -> int:
     return max(1, CELL // width)
 
 
-def largest(draw: Callable[[int], Image.Image], counts: Sequence[int]) -> tuple[Image.Image, int]:
+def fit_largest(draw: Callable[[int], Image.Image], counts: Sequence[int]) -> tuple[Image.Image, int]:
     """The page with the largest of these counts whose file is small enough, and that count."""
     for count in counts:
-        page = fitted(draw(count))
+        page = fit_size(draw(count))
         if page is not None:
             return page, count
     return draw(counts[-1]), counts[-1]
 
 
-def fitted(image: Image.Image) -> Image.Image | None:
+def fit_size(image: Image.Image) -> Image.Image | None:
     """The image with as many greys or colours as the size of its file allows; None if it is too large with few."""
     fewer = (64, 32) if image.mode == "L" else (256,)
     for version in (image, *(_reduced(image, shades) for shades in fewer)):

@@ -5,7 +5,7 @@ from typing import Any
 
 from PIL import Image as Picture
 
-from ebmbench.report.figures.canvas import GAP, PAGE, Canvas, enlargement, largest
+from ebmbench.report.figures.canvas import GAP, PAGE, Canvas, enlargement, fit_largest
 from ebmbench.report.figures.runs import ImageRun, read_image_runs
 from ebmbench.report.figures.theme import write_png
 from ebmbench.report.results.baselines import is_baseline
@@ -33,7 +33,7 @@ def _figure(dataset: str, found: list[tuple[ImageRun, str]], folder: Path) -> Im
     blocks = [
         (one.name, f"{kind}-run, {one.seed}", one.arrays["chain"], one.arrays["chain_steps"]) for one, kind in found
     ]
-    page, chains = largest(lambda chains: draw_blocks(blocks, chains), CHAINS)
+    page, chains = fit_largest(lambda chains: draw_blocks(blocks, chains), CHAINS)
     file = f"chains-{dataset}.png"
     write_png(page, folder / file)
     names = "; ".join(f"{one.name}: {kind}-run, {one.note}" for one, kind in found)

@@ -68,7 +68,7 @@ def draw(results: Results, folder: Path) -> list[Image]:
     if curves.empty:
         return []
     names = [variant(method, settings) for method, settings in zip(curves["method"], curves["settings"], strict=True)]
-    curves = numbered(curves.assign(variant=names))
+    curves = number_moments(curves.assign(variant=names))
     known = curves[(curves["value"] > 0) & (curves["seconds"] > 0)]
     parts = [Part(str(metric), rows, f"cost-{metric}.svg") for metric, rows in known.groupby("metric", sort=False)]
     return [_figure(results.frame, part, folder) for part in parts]
@@ -97,7 +97,7 @@ def _figure(frame: pd.DataFrame, part: Part, folder: Path) -> Image:
 
 def _panel(axis: Axes, rows: pd.DataFrame, by: str, variants: list[str]) -> None:
     for name, part in rows.groupby("variant", sort=False):
-        points = medians(part)
+        points = compute_medians(part)
         style = _style(str(name), variants)
         axis.plot(points[by], points["median"], linewidth=1.3, markersize=4.5, markeredgewidth=0, **style)
         axis.fill_between(points[by], points["low"], points["high"], color=style["color"], alpha=0.13, linewidth=0)
@@ -107,7 +107,7 @@ def _panel(axis: Axes, rows: pd.DataFrame, by: str, variants: list[str]) -> None
     plain_ticks(axis.xaxis, *axis.get_xlim())
 
 
-def numbered(curves: pd.DataFrame) -> pd.DataFrame:
+def number_moments(curves: pd.DataFrame) -> pd.DataFrame:
     """With a column `moment`, the place in a run's own order: runs come by one after about as many passes.
 
     It is counted before points without a value are left out, so that the others keep their place.
@@ -116,7 +116,7 @@ def numbered(curves: pd.DataFrame) -> pd.DataFrame:
     return curves.assign(moment=ordered.groupby(["dataset", "variant", "label"]).cumcount())
 
 
-def medians(rows: pd.DataFrame) -> pd.DataFrame:
+def compute_medians(rows: pd.DataFrame) -> pd.DataFrame:
     """Of one method on one dataset: at each moment the medians of passes, seconds and value, and the value's range."""
     moments = rows.groupby("moment")
     found = pd.DataFrame(

@@ -9,7 +9,7 @@ from typing import Any
 
 from PIL import Image as Picture
 
-from ebmbench.report.figures.canvas import GAP, Canvas, enlargement, largest
+from ebmbench.report.figures.canvas import GAP, Canvas, enlargement, fit_largest
 from ebmbench.report.figures.runs import first_array, read_image_runs
 from ebmbench.report.figures.theme import write_png
 from ebmbench.report.results.baselines import is_baseline
@@ -41,7 +41,7 @@ def _gallery(results: Results, dataset: str, kind: str, folder: Path) -> Image |
     panels: list[Panel] = [(one.name, one.note, one.arrays["images"]) for one in drawn]
     real = first_array(found, "real")
     panels = [("real images", dataset, real), *panels] if real is not None else panels
-    page, side = largest(lambda side: draw_panels(panels, side), SIDES)
+    page, side = fit_largest(lambda side: draw_panels(panels, side), SIDES)
     count = min(side * side, max(len(images) for _, _, images in panels))
     file = f"gallery-{dataset}-{kind}.png"
     write_png(page, folder / file)

@@ -94,7 +94,7 @@ def _label_passes(column: list[Axes]) -> None:
 
 def _row(axes: list[Axes], name: str, history: pd.DataFrame, ended: set[tuple[str, str]]) -> None:
     """The panels of one method; what it does not write leaves its place empty."""
-    own = telling(history)
+    own = choose_diagnostic(history)
     shown = ["loss", "gradient_norm", own, CHAINS]
     for axis, column in zip(axes, shown, strict=True):
         if column not in history or not history[column].notna().any():
@@ -110,7 +110,7 @@ def _row(axes: list[Axes], name: str, history: pd.DataFrame, ended: set[tuple[st
     axes[0].set_title(name, loc="left", fontweight="bold", color=INK)
 
 
-def telling(history: pd.DataFrame) -> str:
+def choose_diagnostic(history: pd.DataFrame) -> str:
     """The one column that says most of how the method fares; empty if it writes nothing of its own."""
     hidden = (*COMMON, CHAINS)
     own = [column for column in history.columns if column not in hidden and history[column].notna().any()]

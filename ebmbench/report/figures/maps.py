@@ -17,7 +17,7 @@ from ebmbench.report.figures.runs import median_run, read_pictures
 from ebmbench.report.figures.theme import EMPTY, WIDTH
 from ebmbench.report.results.groups import short_name, variants
 from ebmbench.report.results.suite import Results
-from ebmbench.report.results.verdicts import verdict
+from ebmbench.report.results.verdicts import describe_verdicts
 from ebmbench.report.text.numbers import ROUNDING
 from ebmbench.workspace.layout import BASELINES
 
@@ -105,7 +105,7 @@ def outline(axis: Axes, truth: Panel | None) -> None:
 def _panel(results: Results, name: str, rows: pd.DataFrame) -> Panel:
     label, value = median_run(rows, results.main_metric)
     if not label:
-        return Panel(name, verdict(rows))
+        return Panel(name, describe_verdicts(rows))
     seed = f"seed {label.rpartition('seed=')[2]}"
     arrays = {key: np.asarray(one, dtype=np.float64) for key, one in read_pictures(results, rows).items()}
     if value is None:

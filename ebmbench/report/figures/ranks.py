@@ -17,7 +17,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ebmbench.report.figures.theme import EMPTY, INK, WIDTH, colour, marker, save
 from ebmbench.report.results.suite import Results
-from ebmbench.report.statistics.contests import Contest, contests
+from ebmbench.report.statistics.contests import Contest, find_contests
 from ebmbench.report.statistics.ranks import PLACES, Estimate, improvement, mean_ranks, seed_ranks, ties
 from ebmbench.report.text.images import Image
 from ebmbench.report.text.numbers import number
@@ -38,7 +38,7 @@ BELOW = 0.27  # of a row, where the dots of seeds stand
 
 def draw(results: Results, folder: Path) -> list[Image]:
     """A figure for each contest of three methods or more."""
-    chosen = [one for one in contests(results) if one.decided and len(one.names) >= FEWEST]
+    chosen = [one for one in find_contests(results) if one.decided and len(one.names) >= FEWEST]
     return [_figure(one, folder / f"ranks{f'-{one.kind}' if one.kind else ''}.svg") for one in chosen]
 
 

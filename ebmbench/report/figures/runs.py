@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.groups import RATIO, variants
-from ebmbench.report.results.kinds import EXACT, slice_of
+from ebmbench.report.results.kinds import EXACT, select_kind
 from ebmbench.report.results.suite import Results
 from ebmbench.workspace.layout import BASELINES, cell_folder
 
@@ -62,7 +62,7 @@ def median_run(rows: pd.DataFrame, metric: str) -> tuple[str, float | None]:
 def read_image_runs(results: Results, dataset: str, kind: str) -> list[ImageRun]:
     """The runs of a dataset with samples of a kind, baselines first; methods without a good run are left out."""
     found = []
-    for name, rows in variants(slice_of(results.frame, dataset, kind), dataset).items():
+    for name, rows in variants(select_kind(results.frame, dataset, kind), dataset).items():
         label, ratio = median_run(rows, RATIO)
         if label:
             arrays = read_pictures(results, rows)

@@ -16,7 +16,7 @@ from ebmbench.report.figures.theme import INK, WIDTH, colour, save
 from ebmbench.report.results.groups import short_name
 from ebmbench.report.results.suite import Results
 from ebmbench.report.statistics.seeds import summarise
-from ebmbench.report.statistics.sweeps import Sweep, numbers_of, sweeps
+from ebmbench.report.statistics.sweeps import Sweep, find_sweeps, numbers_of
 from ebmbench.report.text.images import Image
 
 SECTION = "sweep"
@@ -30,7 +30,7 @@ FEWEST = 3  # panels that the page is divided by, or a single dataset would fill
 
 def draw(results: Results, folder: Path) -> list[Image]:
     """A figure for each method and setting that was swept."""
-    return [_figure(method, setting, found, folder) for (method, setting), found in sweeps(results).items()]
+    return [_figure(method, setting, found, folder) for (method, setting), found in find_sweeps(results).items()]
 
 
 def _figure(method: str, setting: str, found: list[Sweep], folder: Path) -> Image:

@@ -95,7 +95,7 @@ def density_colours() -> Colormap:
 
 
 @contextmanager
-def themed() -> Iterator[None]:
+def apply_theme() -> Iterator[None]:
     """Set the theme for the figures made inside, and nothing outside."""
     with matplotlib.rc_context():
         sns.set_theme(context="paper", style="whitegrid", rc=STYLE)

@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from ebmbench.report.results.baselines import is_baseline
-from ebmbench.report.results.staleness import Present, Versions, recorded_versions, staleness
+from ebmbench.report.results.staleness import Present, Versions, explain_staleness, recorded_versions
 from ebmbench.report.results.table import Row, read_rows
 from ebmbench.workspace.layout import BASELINES, cell_folder, features_folder, prepared_folder
 
@@ -37,7 +37,7 @@ class Cell:
 def read_cell(present: Present, dataset: str, method: str) -> Cell:
     """The cell of one method, checked."""
     folder = cell_folder(present.root, present.suite, dataset, method)
-    runs = statuses(folder / "train")
+    runs = read_statuses(folder / "train")
     stages = stages_of(dataset, method)
     there = {
         "not trained: no runs in `train/`": bool(runs),
@@ -46,7 +46,7 @@ def read_cell(present: Present, dataset: str, method: str) -> Cell:
     }
     if lost := _lost(present, stages, _data(present.root, dataset) | there):
         return lost
-    different = ", ".join(_mismatches(read_json(folder / "metrics.json"), runs))
+    different = ", ".join(_mismatches(read_json_or_empty(folder / "metrics.json"), runs))
     older = f"the numbers are of older runs than the models in `train/` ({different})" if different else ""
     return _stale(present, stages, older) or Cell("ok", rows=read_rows(folder / "rows.csv"), runs=runs)
 
@@ -68,7 +68,7 @@ def stages_of(dataset: str, method: str) -> list[str]:
     return [*data, *(f"{stage}@{dataset}-{method}" for stage in ("train", "sample", "evaluate"))]
 
 
-def versions_of(present: Present, frame: pd.DataFrame) -> list[list[Versions]]:
+def read_versions(present: Present, frame: pd.DataFrame) -> list[list[Versions]]:
     """The versions that the stages of each cell with numbers recorded."""
     whole = frame[~frame["status"].isin(LOST)]
     folders = [BASELINES if is_baseline(name) else name for name in whole["method"]]
@@ -76,13 +76,13 @@ def versions_of(present: Present, frame: pd.DataFrame) -> list[list[Versions]]:
     return [recorded_versions(present, stages_of(*cell)) for cell in cells]
 
 
-def statuses(train: Path) -> dict[str, dict[str, Any]]:
+def read_statuses(train: Path) -> dict[str, dict[str, Any]]:
     """What each run of a cell says of itself, by label, in the order of the labels."""
     files = sorted(train.rglob("status.json"))
-    return {file.parent.relative_to(train).as_posix(): read_json(file) for file in files}
+    return {file.parent.relative_to(train).as_posix(): read_json_or_empty(file) for file in files}
 
 
-def read_json(file: Path) -> dict[str, Any]:
+def read_json_or_empty(file: Path) -> dict[str, Any]:
     """A JSON object, or an empty one if there is none that can be read: what it tells is then shown as missing."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
@@ -114,7 +114,7 @@ def _lost(present: Present, stages: Sequence[str], there: dict[str, bool]) -> Ce
 
 def _stale(present: Present, stages: Sequence[str], older: str = "") -> Cell | None:
     """The stale cell, if it is one; a stage that failed since may tell why nobody made it anew."""
-    reasons = [reason for reason in (older, staleness(present, stages)) if reason]
+    reasons = [reason for reason in (older, explain_staleness(present, stages)) if reason]
     failed = [stage for stage in stages if present.failed_since(stage)]
     return Cell("stale", "; ".join(filter(None, [*reasons, present.failure(*failed)]))) if reasons else None
 

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from ebmbench.report.results.baselines import is_baseline
-from ebmbench.report.results.cells import read_json
+from ebmbench.report.results.cells import read_json_or_empty
 from ebmbench.report.results.table import read_rows
 from ebmbench.workspace.layout import cell_folder
 
@@ -49,7 +49,7 @@ def write_curves(curves: pd.DataFrame, file: Path) -> None:
 def _cell_rows(folder: Path, runs: pd.DataFrame) -> list[dict[str, Any]]:
     if not (folder / "curve.csv").is_file():
         return []
-    costs, points = read_json(folder / "cost" / "train.json"), read_rows(folder / "curve.csv")
+    costs, points = read_json_or_empty(folder / "cost" / "train.json"), read_rows(folder / "curve.csv")
     rows = []
     for label, run in runs.iterrows():
         shared = {key: run[key] for key in ("suite", "dataset", "method", "settings", "seed")} | {"label": label}

@@ -11,9 +11,9 @@ from typing import Any
 import pandas as pd
 
 from ebmbench.report.results.baselines import baselines
-from ebmbench.report.results.cells import Cell, read_baselines, read_cell, read_json
+from ebmbench.report.results.cells import Cell, read_baselines, read_cell, read_json_or_empty
 from ebmbench.report.results.staleness import Present
-from ebmbench.report.results.table import Row, typed
+from ebmbench.report.results.table import Row, to_frame
 from ebmbench.workspace.layout import BASELINES, cell_folder
 
 STAGES = ("train", "sample", "evaluate")
@@ -27,7 +27,7 @@ def collect(root: Path, params: dict[str, Any]) -> pd.DataFrame:
         rows += _baseline_rows(present, dataset)
         for method in benchmark["methods"]:
             rows += _method_rows(present, dataset, method)
-    return typed(rows)
+    return to_frame(rows)
 
 
 def variant(method: str, settings: str) -> str:
@@ -46,7 +46,7 @@ def _method_rows(present: Present, dataset: str, method: str) -> list[Row]:
         label: {"steps": _text(run.get("step")), "restarts": _text(run.get("restarts"))}
         for label, run in cell.runs.items()
     }
-    costs = {stage: read_json(folder / "cost" / f"{stage}.json") for stage in STAGES}
+    costs = {stage: read_json_or_empty(folder / "cost" / f"{stage}.json") for stage in STAGES}
     return _ordered([row | ends[row["label"]] | _cost(costs, row["label"]) for row in rows])
 
 
@@ -55,7 +55,7 @@ def _baseline_rows(present: Present, dataset: str) -> list[Row]:
     if cell.state != "ok":
         place = {"suite": present.suite, "dataset": dataset, "method": BASELINES}
         return [place | _lost(cell)]
-    costs = {"evaluate": read_json(cell_folder(present.root, present.suite, dataset, BASELINES) / "cost.json")}
+    costs = {"evaluate": read_json_or_empty(cell_folder(present.root, present.suite, dataset, BASELINES) / "cost.json")}
     return _ordered([row | _cost(costs, row["label"]) for row in cell.rows])
 
 

@@ -57,7 +57,7 @@ def metrics(frame: pd.DataFrame, first: Sequence[str] = (*MAIN, *IMAGE, *AIS)) -
     return [name for name in first if name in found] + [name for name in found if name not in first]
 
 
-def relevant(frame: pd.DataFrame) -> pd.DataFrame:
+def drop_silent_baselines(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame without baselines that have nothing to say of a dataset (noisy images, of points in the plane)."""
     good = frame["method"].map(is_baseline).astype(bool) & (frame["status"] == "ok")
     silent = good & frame.groupby(["dataset", "method"])["value"].transform("count").eq(0)

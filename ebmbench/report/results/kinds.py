@@ -39,14 +39,14 @@ def kinds(frame: pd.DataFrame, dataset: str) -> list[str]:
     return [kind for kind in KINDS if kind in found]
 
 
-def of_kind(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
+def mask_other_kinds(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
     """The frame as if there were no other kind: metrics of others lose their name, so that their runs still count."""
     return frame.assign(metric=frame["metric"].where(frame["samples"].isin(["", EXACT, kind]), ""))
 
 
-def slice_of(frame: pd.DataFrame, dataset: str, kind: str) -> pd.DataFrame:
+def select_kind(frame: pd.DataFrame, dataset: str, kind: str) -> pd.DataFrame:
     """The rows of one dataset and kind; left out are methods that have only other kinds."""
-    parts = variants(of_kind(frame[frame["dataset"] == dataset], kind), dataset)
+    parts = variants(mask_other_kinds(frame[frame["dataset"] == dataset], kind), dataset)
     kept = [rows for name, rows in parts.items() if is_baseline(name) or _concerned(rows, kind)]
     return pd.concat(kept)
 

@@ -30,14 +30,16 @@ ABSENT = "not installed"
 PROVED = (f":(exclude){DVC_LOCK}", f":(exclude){PARAMS_YAML}")
 
 
-def provenance(root: Path, suite: str, cells: Sequence[Sequence[Versions]] = (), noun: str = "cell") -> dict[str, str]:
+def collect_provenance(
+    root: Path, suite: str, cells: Sequence[Sequence[Versions]] = (), noun: str = "cell"
+) -> dict[str, str]:
     """Facts in the order of the report; `cells` are the versions that made what it shows, by cell (or claim)."""
     commit = ask_git(root, "rev-parse", "HEAD")
     return {
         "commit": _commit(root, commit),
         "dvc.lock without `report`": lock_hash(root / DVC_LOCK),
         PARAMS_YAML: _params(root),
-        **made_with(cells, noun),
+        **describe_versions(cells, noun),
         **{name: _version(name) for name in PACKAGES},
         "system": f"{platform.system()}, {platform.machine()}",
         "processor": _processor(),
@@ -47,7 +49,7 @@ def provenance(root: Path, suite: str, cells: Sequence[Sequence[Versions]] = (),
     }
 
 
-def made_with(cells: Sequence[Sequence[Versions]], noun: str = "cell") -> dict[str, str]:
+def describe_versions(cells: Sequence[Sequence[Versions]], noun: str = "cell") -> dict[str, str]:
     """Versions that made the numbers, and those of the report itself where they differ.
 
     Stages of one cell may have run with different versions; then the cell counts for each.

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from ebmbench.report.results.baselines import is_baseline
-from ebmbench.report.results.cells import read_json
+from ebmbench.report.results.cells import read_json_or_empty
 from ebmbench.report.results.kinds import KINDS
 from ebmbench.report.results.suite import Results
 from ebmbench.workspace.layout import cell_folder
@@ -22,7 +22,7 @@ TOYS = "toys"  # the key of data that are not images
 def read_sampler(root: Path, run: Mapping[str, str], kind: str = "long") -> str:
     """The sampler of a run (`suite`, `dataset`, `method`, `label`); empty if it is not written down."""
     cell = cell_folder(root, run["suite"], run["dataset"], run["method"])
-    diagnostics = read_json(cell / "sample" / run["label"] / "diagnostics.json")
+    diagnostics = read_json_or_empty(cell / "sample" / run["label"] / "diagnostics.json")
     found = diagnostics.get(kind, diagnostics if kind == "long" else {})
     return str(found.get("sampler", "")) if isinstance(found, dict) else ""
 

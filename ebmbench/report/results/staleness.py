@@ -54,7 +54,7 @@ class Present:
         return next((f"`{stage}`: {reason}" for stage, reason in noted if reason), "")
 
 
-def staleness(present: Present, stages: Sequence[str]) -> str:
+def explain_staleness(present: Present, stages: Sequence[str]) -> str:
     """Why what these stages made is stale; empty if all their records fit."""
     records = {stage: present.record(stage) for stage in stages}
     known = [record for record in records.values() if record is not None]

@@ -9,11 +9,11 @@ from typing import Any
 import pandas as pd
 
 from ebmbench.report.results.baselines import is_baseline
-from ebmbench.report.results.cells import read_json, versions_of
+from ebmbench.report.results.cells import read_json_or_empty, read_versions
 from ebmbench.report.results.curves import collect_curves
 from ebmbench.report.results.groups import IMAGE, MAIN, datasets, metrics
-from ebmbench.report.results.kinds import of_kind
-from ebmbench.report.results.provenance import provenance
+from ebmbench.report.results.kinds import mask_other_kinds
+from ebmbench.report.results.provenance import collect_provenance
 from ebmbench.report.results.staleness import Present
 from ebmbench.report.text.images import Image
 from ebmbench.workspace.layout import BASELINES, cell_folder, prepared_folder
@@ -52,7 +52,7 @@ class Results:
     @cached_property
     def toys(self) -> pd.DataFrame:
         """The rows of all other datasets, with their long-run samples."""
-        return of_kind(self.frame[~self.frame["dataset"].isin(self.image_datasets)], "long")
+        return mask_other_kinds(self.frame[~self.frame["dataset"].isin(self.image_datasets)], "long")
 
     @cached_property
     def main_metric(self) -> str:
@@ -82,11 +82,11 @@ def collect_results(root: Path, params: Mapping[str, Any], frame: pd.DataFrame) 
         root,
         {name: found for name, found in facts.items() if found},
         collect_curves(root, frame),
-        provenance(root, present.suite, versions_of(present, frame)),
+        collect_provenance(root, present.suite, read_versions(present, frame)),
     )
 
 
 def read_facts(root: Path, suite: str, dataset: str) -> dict[str, Any]:
     """The facts of a dataset, from its baselines or else from the prepared data; empty if there are none."""
     places = (cell_folder(root, suite, dataset, BASELINES), prepared_folder(root, dataset))
-    return next((found for place in places if (found := read_json(place / "facts.json"))), {})
+    return next((found for place in places if (found := read_json_or_empty(place / "facts.json"))), {})

@@ -40,7 +40,7 @@ def write_json(frame: pd.DataFrame, file: Path) -> None:
     file.write_text(f"[\n{lines}\n]\n", encoding="utf-8", newline="\n")
 
 
-def read_json(file: Path) -> list[Row]:
+def read_json_rows(file: Path) -> list[Row]:
     """The rows of such a list."""
     rows = json.loads(file.read_text(encoding="utf-8"))
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -63,7 +63,7 @@ def read_parquet(file: Path) -> list[Row]:
 
 
 def _texts(rows: Iterable[dict[str, Any]]) -> list[Row]:
-    """Values as text, by which `typed` makes the same frame whatever file they come from."""
+    """Values as text, by which `to_frame` makes the same frame whatever file they come from."""
     return [{name: "" if value is None else str(value) for name, value in row.items()} for row in rows]
 
 
@@ -142,7 +142,7 @@ def read_rows(file: Path) -> list[Row]:
         return list(csv.DictReader(opened))
 
 
-def typed(rows: Sequence[Row]) -> pd.DataFrame:
+def to_frame(rows: Sequence[Row]) -> pd.DataFrame:
     """A frame of the columns of `COLUMNS`, in order, with their types; what a row lacks is empty."""
     return pd.DataFrame({name: _column(name, [row.get(name) or "" for row in rows]) for name in COLUMNS})
 
@@ -155,7 +155,7 @@ def write_results(frame: pd.DataFrame, file: Path) -> None:
         WRITERS[file.suffix](frame, temporary)
 
 
-READERS = {".csv": read_rows, ".json": read_json, ".parquet": read_parquet}
+READERS = {".csv": read_rows, ".json": read_json_rows, ".parquet": read_parquet}
 WRITERS = {".csv": write_csv, ".json": write_json, ".parquet": write_parquet}
 
 
@@ -163,7 +163,7 @@ def _checked(rows: Sequence[Row]) -> pd.DataFrame:
     """Refuse what is no table of results, before its missing columns pass for those of an old report."""
     if rows and (lacking := [name for name in NEEDED if name not in rows[0]]):
         raise ValueError(f"found no column {', '.join(lacking)}, allowed: the results of a report")
-    return typed(rows)
+    return to_frame(rows)
 
 
 def _column(name: str, texts: list[str]) -> pd.Series:

@@ -27,7 +27,7 @@ MEANINGS = {
 }
 
 
-def verdict(rows: pd.DataFrame) -> str:
+def describe_verdicts(rows: pd.DataFrame) -> str:
     """The runs of one method by verdict, `2/3 unmixed, 1/3 diverged, 1 restart`; one word for a cell without runs."""
     if lost := lost_cell(rows):
         return lost

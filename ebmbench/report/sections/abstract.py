@@ -3,7 +3,7 @@
 import pandas as pd
 
 from ebmbench.report.results.groups import RATIO, datasets, short_name
-from ebmbench.report.results.kinds import KINDS, SAMPLES, kinds, slice_of
+from ebmbench.report.results.kinds import KINDS, SAMPLES, kinds, select_kind
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.verdicts import count_statuses, count_verdicts, describe_stale_cells
 from ebmbench.report.text.numbers import count, plural
@@ -70,7 +70,7 @@ def _leaders(results: Results) -> str:
     sentences = [_best_by(short_name(metric), winners, results.methods)]
     for kind in KINDS:
         sets = [dataset for dataset in results.image_datasets if kind in kinds(frame, dataset)]
-        winners = {dataset: best_of(slice_of(frame, dataset, kind), dataset, RATIO) for dataset in sets}
+        winners = {dataset: best_of(select_kind(frame, dataset, kind), dataset, RATIO) for dataset in sets}
         sentences.append(_best_by(f"{short_name(RATIO)} of {SAMPLES[kind]}", winners, results.methods))
     return " ".join(filter(None, sentences))
 

@@ -3,9 +3,9 @@
 import pandas as pd
 
 from ebmbench.report.results.groups import direction, heading, metrics, variants
-from ebmbench.report.results.kinds import KINDS, of_kind
+from ebmbench.report.results.kinds import KINDS, mask_other_kinds
 from ebmbench.report.results.suite import Results
-from ebmbench.report.results.verdicts import verdict
+from ebmbench.report.results.verdicts import describe_verdicts
 from ebmbench.report.text.tables import column, markdown_table, title
 
 TITLE = "Full results"
@@ -27,10 +27,10 @@ def _table(results: Results, dataset: str) -> str:
     methods = variants(part, dataset)
     rows = []
     for metric, kind in _measures(part, dataset in results.image_datasets):
-        cells = column(of_kind(part, kind) if kind else part, metric)
+        cells = column(mask_other_kinds(part, kind) if kind else part, metric)
         first = heading(f"{metric} ({kind})" if kind else metric, direction(part, metric))
         rows.append([first, *(cells[dataset, name] for name in methods)])
-    rows.append(["verdict", *(verdict(runs) for runs in methods.values())])
+    rows.append(["verdict", *(describe_verdicts(runs) for runs in methods.values())])
     return markdown_table(["metric", *(title(name) for name in methods)], rows)
 
 

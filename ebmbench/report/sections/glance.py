@@ -10,7 +10,7 @@ import pandas as pd
 
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.groups import RATIO, datasets, direction, heading, short_name, variants
-from ebmbench.report.results.kinds import kinds, slice_of
+from ebmbench.report.results.kinds import kinds, select_kind
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.verdicts import lost_cell
 from ebmbench.report.statistics.seeds import summarise
@@ -61,7 +61,7 @@ def _toys(results: Results) -> list[str]:
 
 def _images(results: Results) -> list[str]:
     columns = [
-        Column(f"`{dataset}`, {kind}", dataset, slice_of(results.frame, dataset, kind))
+        Column(f"`{dataset}`, {kind}", dataset, select_kind(results.frame, dataset, kind))
         for dataset in results.image_datasets
         for kind in kinds(results.frame, dataset)
     ]

@@ -8,9 +8,9 @@ import pandas as pd
 
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.groups import AIS, IMAGE, MAIN, datasets, direction, heading, variants
-from ebmbench.report.results.kinds import NAMES, kinds, slice_of
+from ebmbench.report.results.kinds import NAMES, kinds, select_kind
 from ebmbench.report.results.suite import Results
-from ebmbench.report.results.verdicts import verdict
+from ebmbench.report.results.verdicts import describe_verdicts
 from ebmbench.report.text.tables import column, markdown_table, title
 
 TITLE = "Main table"
@@ -39,7 +39,7 @@ def render_toys(results: Results) -> str:
     for dataset in datasets(frame):
         for place, (name, part) in enumerate(variants(frame, dataset).items()):
             cells = [columns[metric][dataset, name] for metric in metrics]
-            rows.append([f"`{dataset}`" if place == 0 else "", title(name), *cells, verdict(part)])
+            rows.append([f"`{dataset}`" if place == 0 else "", title(name), *cells, describe_verdicts(part)])
     header = ["dataset", "method", *(heading(metric, direction(frame, metric)) for metric in metrics), "verdict"]
     return markdown_table(header, rows, left=2)
 
@@ -47,7 +47,7 @@ def render_toys(results: Results) -> str:
 def _render_images(results: Results) -> list[str]:
     """A table for each dataset and kind of samples, with the methods that have them; baselines stand in each."""
     return [
-        f"### `{dataset}`, {NAMES[kind]}\n\n{_table(slice_of(results.frame, dataset, kind), dataset, IMAGE)}"
+        f"### `{dataset}`, {NAMES[kind]}\n\n{_table(select_kind(results.frame, dataset, kind), dataset, IMAGE)}"
         for dataset in results.image_datasets
         for kind in kinds(results.frame, dataset)
     ]
@@ -68,7 +68,7 @@ def _render_likelihoods(results: Results) -> str:
 def _table(part: pd.DataFrame, dataset: str, metrics: tuple[str, ...], shown: set[str] | None = None) -> str:
     columns = [column(part, metric) for metric in metrics]
     rows = [
-        [title(name), *(texts[dataset, name] for texts in columns), verdict(runs)]
+        [title(name), *(texts[dataset, name] for texts in columns), describe_verdicts(runs)]
         for name, runs in variants(part, dataset).items()
         if shown is None or name in shown
     ]

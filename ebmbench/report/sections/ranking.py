@@ -3,7 +3,7 @@
 import numpy as np
 
 from ebmbench.report.results.suite import Results
-from ebmbench.report.statistics.contests import Contest, contests
+from ebmbench.report.statistics.contests import Contest, find_contests
 from ebmbench.report.statistics.ranks import PLACES, Estimate, improvement, mean_ranks, ties
 from ebmbench.report.text.numbers import number
 from ebmbench.report.text.tables import markdown_table
@@ -23,7 +23,7 @@ HEADER = ["method", "mean rank ↓", "probability of improvement", "datasets × 
 
 def text(results: Results) -> str:
     """A part for each contest; empty if no contest has two methods and two seeds."""
-    found = contests(results)
+    found = find_contests(results)
     decided = [one for one in found if one.decided]
     if not decided:
         return ""

@@ -10,7 +10,7 @@ from ebmbench.report.results.groups import ARROWS, RATIO, direction, metrics, sh
 from ebmbench.report.results.kinds import MEANINGS, kinds
 from ebmbench.report.results.samplers import TOYS, Sampled, read_all_samplers
 from ebmbench.report.results.suite import Results
-from ebmbench.report.statistics.contests import contests
+from ebmbench.report.statistics.contests import find_contests
 from ebmbench.report.text.words import list_names
 
 TITLE = "How to read it"
@@ -87,7 +87,7 @@ def text(results: Results) -> str:
     samplers, toys = read_all_samplers(results), len(results.toys) > 0
     parts = [
         ONE_SEED if results.frame["seed"].nunique() == 1 else STATISTIC,
-        RANKED if any(one.decided for one in contests(results)) else "",
+        RANKED if any(one.decided for one in find_contests(results)) else "",
         TOGETHER if toys else MISSING_VALUES,
         _explain_images(results, samplers),
         " ".join(filter(None, [_describe_samplers(samplers[TOYS]), DEFAULTS if toys else ""])),

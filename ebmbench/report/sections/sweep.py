@@ -4,7 +4,7 @@ from ebmbench.report.results.groups import direction, heading
 from ebmbench.report.results.kinds import SAMPLES
 from ebmbench.report.results.suite import Results
 from ebmbench.report.statistics.seeds import summarise
-from ebmbench.report.statistics.sweeps import Sweep, describe_tendency, numbers_of, sweeps
+from ebmbench.report.statistics.sweeps import Sweep, describe_tendency, find_sweeps, numbers_of
 from ebmbench.report.text.images import show_images
 from ebmbench.report.text.numbers import MISSING, decimals, number
 from ebmbench.report.text.tables import entry, markdown_table
@@ -16,7 +16,7 @@ ORDER = 80
 def text(results: Results) -> str:
     """A part for each method and setting; empty if nothing was swept."""
     parts = []
-    for (method, setting), found in sweeps(results).items():
+    for (method, setting), found in find_sweeps(results).items():
         name = f"{method}: {setting}"
         figures = show_images([image for image in results.images.get("sweep", ()) if image.title == name])
         about = found[0].published.get("about", "")

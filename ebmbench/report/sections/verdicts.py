@@ -5,7 +5,7 @@ import pandas as pd
 from ebmbench.config.sections import Health
 from ebmbench.report.results.frame import variant
 from ebmbench.report.results.suite import Results
-from ebmbench.report.results.verdicts import MEANINGS, rows_of_methods, verdict, words_of
+from ebmbench.report.results.verdicts import MEANINGS, describe_verdicts, rows_of_methods, words_of
 from ebmbench.report.text.escaping import literal
 from ebmbench.report.text.numbers import MISSING, count, number
 from ebmbench.report.text.tables import markdown_table
@@ -29,7 +29,7 @@ def text(results: Results) -> str:
         reasons = [one for whole in part.drop_duplicates("label")["verdict_reason"] for one in whole.split("; ")]
         numbers = [number(_median(part, "r_hat"), 2), count(_median(part, "ess"))]
         why = literal("; ".join(merge_sentences(filter(None, reasons)))) or MISSING
-        rows.append([f"`{dataset}`", variant(method, settings), verdict(part), why, *numbers])
+        rows.append([f"`{dataset}`", variant(method, settings), describe_verdicts(part), why, *numbers])
     return "\n\n".join([ABOUT, _meanings(results), markdown_table(HEADER, rows, left=4)])
 
 

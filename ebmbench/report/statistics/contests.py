@@ -14,7 +14,7 @@ import pandas as pd
 
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.groups import RATIO, datasets, short_name, variants
-from ebmbench.report.results.kinds import KINDS, SAMPLES, kinds, of_kind
+from ebmbench.report.results.kinds import KINDS, SAMPLES, kinds, mask_other_kinds
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.verdicts import lost_cell
 from ebmbench.report.statistics.ranks import Array, seed_ranks
@@ -47,13 +47,13 @@ class Contest:
         return len(self.names) > 1 and self.losses.shape[1] > 1
 
 
-def contests(results: Results) -> list[Contest]:
+def find_contests(results: Results) -> list[Contest]:
     """All contests of a suite in which some method has a value."""
     frame, toys = results.frame, results.toys
     found = [_contest(results.main_metric, "", {dataset: variants(toys, dataset) for dataset in datasets(toys)})]
     for kind in KINDS:
         sets = [dataset for dataset in results.image_datasets if kind in kinds(frame, dataset)]
-        found.append(_contest(RATIO, kind, {name: variants(of_kind(frame, kind), name) for name in sets}))
+        found.append(_contest(RATIO, kind, {name: variants(mask_other_kinds(frame, kind), name) for name in sets}))
     return [one for one in found if one.datasets]
 
 

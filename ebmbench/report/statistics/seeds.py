@@ -76,7 +76,7 @@ def summarise(rows: pd.DataFrame, metric: str) -> Summary:
     return Summary(values, rows["label"].nunique(), str(directions.iloc[0]) if len(directions) else "")
 
 
-def best(summaries: dict[str, Summary]) -> str | None:
+def find_best(summaries: dict[str, Summary]) -> str | None:
     """The name with the best mean among those that compete; None without a direction or competitors."""
     means = {name: one.mean for name, one in summaries.items() if one.complete and one.mean is not None}
     directions = {summaries[name].direction for name in means}
@@ -86,14 +86,14 @@ def best(summaries: dict[str, Summary]) -> str | None:
     return min(means, key=lambda name: sign * (means[name] or 0.0))
 
 
-def tied(one: Summary, winner: Summary) -> bool:
+def ties_with(one: Summary, winner: Summary) -> bool:
     """Whether the paired 95 % t interval of `one − winner` (of logarithms if positive) reaches zero or is unknown."""
-    worse = paired(one, winner) * (-1.0 if winner.direction == "higher" else 1.0)
+    worse = paired_differences(one, winner) * (-1.0 if winner.direction == "higher" else 1.0)
     half = half_width(worse.tolist())
     return half is None or float(np.mean(worse)) <= half
 
 
-def paired(one: Summary, other: Summary) -> np.ndarray:
+def paired_differences(one: Summary, other: Summary) -> np.ndarray:
     """`one − other` seed by seed, over the seeds that both have; of logarithms if all values are positive."""
     common = sorted(one.values.keys() & other.values.keys())
     ours, theirs = (np.array([each.values[seed] for seed in common]) for each in (one, other))
@@ -102,9 +102,9 @@ def paired(one: Summary, other: Summary) -> np.ndarray:
     return ours - theirs
 
 
-def leaders(summaries: dict[str, Summary]) -> set[str]:
+def find_leaders(summaries: dict[str, Summary]) -> set[str]:
     """The best and all that tie with it; nobody if one seed is all there is, for then all would tie."""
-    winner = best(summaries)
+    winner = find_best(summaries)
     if winner is None or summaries[winner].half is None:
         return set()
-    return {name for name, one in summaries.items() if one.complete and tied(one, summaries[winner])}
+    return {name for name, one in summaries.items() if one.complete and ties_with(one, summaries[winner])}

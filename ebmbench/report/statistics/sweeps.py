@@ -15,7 +15,7 @@ from scipy import stats
 
 from ebmbench.config import registry
 from ebmbench.report.results.groups import RATIO, TRIO, short_name
-from ebmbench.report.results.kinds import kinds, of_kind
+from ebmbench.report.results.kinds import kinds, mask_other_kinds
 from ebmbench.report.results.suite import Results
 from ebmbench.report.statistics.seeds import summarise
 from ebmbench.report.text.numbers import number
@@ -53,7 +53,7 @@ class Sweep:
         return [(value, one) for value, rows in self.runs.items() for one in summarise(rows, metric).values.values()]
 
 
-def sweeps(results: Results) -> dict[tuple[str, str], list[Sweep]]:
+def find_sweeps(results: Results) -> dict[tuple[str, str], list[Sweep]]:
     """All sweeps of a suite, by method and setting."""
     found: dict[tuple[str, str], list[Sweep]] = {}
     for one in _sweeps(results):
@@ -93,7 +93,7 @@ def _sweeps(results: Results) -> Iterator[Sweep]:
             frame = results.frame if image else results.toys
             rows = frame[(frame["dataset"] == dataset) & (frame["method"] == method) & (frame["settings"] != "")]
             for kind in kinds(rows, dataset) if image else [""]:
-                runs = _valued_runs(of_kind(rows, kind) if kind else rows, metrics)
+                runs = _valued_runs(mask_other_kinds(rows, kind) if kind else rows, metrics)
                 keys = {tuple(KEYS.findall(settings)) for settings in runs}
                 if len(runs) > 1 and len(keys) == 1:
                     names = keys.pop()

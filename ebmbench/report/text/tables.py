@@ -11,7 +11,7 @@ import pandas as pd
 
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.groups import datasets, variants
-from ebmbench.report.statistics.seeds import Summary, leaders, summarise
+from ebmbench.report.statistics.seeds import Summary, find_leaders, summarise
 from ebmbench.report.text.escaping import cell
 from ebmbench.report.text.numbers import decimals, spread
 
@@ -40,7 +40,7 @@ def entry(one: Summary, places: int) -> str:
 
 def best_of(frame: pd.DataFrame, dataset: str, metric: str) -> set[str]:
     """The methods that are best or tie with the best on a dataset."""
-    return leaders(_competitors(_summaries(frame, dataset, metric)))
+    return find_leaders(_competitors(_summaries(frame, dataset, metric)))
 
 
 def column(frame: pd.DataFrame, metric: str) -> dict[tuple[str, str], str]:
@@ -49,7 +49,7 @@ def column(frame: pd.DataFrame, metric: str) -> dict[tuple[str, str], str]:
     places = decimals(one.mean for part in found.values() for one in part.values())
     texts = {}
     for dataset, part in found.items():
-        bold = leaders(_competitors(part))
+        bold = find_leaders(_competitors(part))
         for name, one in part.items():
             texts[dataset, name] = f"**{entry(one, places)}**" if name in bold else entry(one, places)
     return texts

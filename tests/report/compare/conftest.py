@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ebmbench.cli.main import main
-from ebmbench.report.results.table import typed, write_results
+from ebmbench.report.results.table import to_frame, write_results
 
 PROJECT = Path(__file__).parents[3]
 RUN = "import os, sys; from ebmbench.cli.main import main; os.chdir(sys.argv[1]); sys.exit(main(sys.argv[2:]))"
@@ -45,7 +45,7 @@ def write(root: Path, budget: int, kl: list[float], fisher: list[float]) -> None
     folder = root / "reports" / "small" / "latest"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "report.md").write_text("# Report\n", encoding="utf-8")
-    write_results(typed(rows), folder / "results.csv")
+    write_results(to_frame(rows), folder / "results.csv")
     shutil.copyfile(root / "params.yaml", folder / "params.yaml")
 
 

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from ebmbench.report.compare.changes import Change, classify, compare_numbers, expected_by_chance
-from ebmbench.report.results.table import typed
+from ebmbench.report.results.table import to_frame
 from ebmbench.report.statistics.seeds import Summary
 
 
@@ -15,7 +15,7 @@ def summary(*values: float, direction: str = "lower") -> Summary:
 def frame(method: str, values: list[float | None], samples: str = "", **more: str) -> pd.DataFrame:
     """One metric of one method; None is a run that diverged."""
     place = {"suite": "s", "dataset": "d", "method": method, "metric": "kl", "direction": "lower", "samples": samples}
-    return typed(
+    return to_frame(
         [
             place
             | {"seed": str(seed), "label": f"seed={seed}", "value": "" if value is None else repr(value)}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ebmbench.report.compare.page import compare_with_release
-from ebmbench.report.results.table import load_results, typed, write_results
+from ebmbench.report.results.table import load_results, to_frame, write_results
 from tests.report.compare.conftest import print_comparison, write
 
 
@@ -39,7 +39,7 @@ def test_the_newest_release_counts(project: Path) -> None:
 def test_runs_without_numbers_are_in_the_line_too(project: Path) -> None:
     """A method that fails has no number left that could get worse."""
     rows = [{"suite": "small", "dataset": "two_moons", "method": "dsm", "status": "failed"}]
-    write_results(typed(rows), project / "reports/small/latest/results.csv")
+    write_results(to_frame(rows), project / "reports/small/latest/results.csv")
     since = compare_with_release(project, "small")
     assert since is not None
     assert since.line.startswith("since 1.0: 0 numbers got worse, 0 got better, runs of 1 cell ended otherwise (")

@@ -4,21 +4,21 @@ import pandas as pd
 import pytest
 
 from ebmbench.report.compare.changes import compare_runs, has_verdicts
-from ebmbench.report.results.table import typed
+from ebmbench.report.results.table import to_frame
 
 
 def frame(statuses: list[str], verdicts: list[str] | None = None, metrics: int = 2) -> pd.DataFrame:
     """Runs of one method, seed by seed, with some metrics each; without verdicts it is an old report."""
     place = {"suite": "s", "dataset": "d", "method": "mle"}
     runs = [place | {"seed": str(seed), "label": f"seed={seed}", "status": one} for seed, one in enumerate(statuses)]
-    rows = typed([run | {"metric": f"m{number}"} for run in runs for number in range(metrics)])
+    rows = to_frame([run | {"metric": f"m{number}"} for run in runs for number in range(metrics)])
     rows = rows.drop(columns=[name for name in ("verdict", "verdict_reason") if name in rows])
     return rows if verdicts is None else rows.assign(verdict=[one for one in verdicts for _ in range(metrics)])
 
 
 def failed(word: str, judged: bool = False) -> pd.DataFrame:
     """A cell without runs: one row, neither seed nor label."""
-    rows = typed([{"suite": "s", "dataset": "d", "method": "mle", "status": word}])
+    rows = to_frame([{"suite": "s", "dataset": "d", "method": "mle", "status": word}])
     return rows.assign(verdict=word) if judged else rows
 
 
