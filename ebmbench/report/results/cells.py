@@ -1,10 +1,10 @@
-"""One cell on disk: is it whole, and do its numbers belong to the parameters, files and models that are here now?
+"""Read one cell from disk, and check that its numbers belong to the present parameters, files and models.
 
-A cell that fails keeps the files of older, downstream stages, and DVC removes the outputs of a stage before it
-runs. Numbers are therefore taken only if everything upstream of them is there and fits. A cell that lacks data,
-features, `train/`, `sample/` or metrics is *failed*. One whose stages had other parameters or files than those of now
-(`staleness.py`), or whose digests in `metrics.json` are not those of `train/`, is *stale*. Both are shown with a reason
-instead of with old numbers, and baselines are held to the same.
+DVC removes the outputs of a stage before it runs, but not those of later stages: a cell that failed may still have old
+numbers. So numbers are taken only if everything upstream of them is there and fits. A cell that lacks data, features,
+`train/`, `sample/` or metrics is *failed*. A cell is *stale* if its stages had other parameters or files
+(`staleness.py`), or if the digests in `metrics.json` are not those of `train/`. Both are shown with a reason, without
+numbers. The same holds for baselines.
 """
 
 import json
@@ -26,7 +26,7 @@ OTHERWISE = "made with other parameters, files or code than are here now"
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell's verdict (`ok`, `failed`, `stale`), the reason, its rows and what `train/` says of each run."""
+    """A cell's state (`ok`, `failed`, `stale`) with the reason, its rows, and the status of each run in `train/`."""
 
     state: str
     reason: str = ""
@@ -35,7 +35,7 @@ class Cell:
 
 
 def read_cell(present: Present, dataset: str, method: str) -> Cell:
-    """The cell of one method, checked."""
+    """Read and check the cell of one method."""
     folder = cell_folder(present.root, present.suite, dataset, method)
     runs = read_statuses(folder / "train")
     stages = stages_of(dataset, method)
@@ -52,7 +52,7 @@ def read_cell(present: Present, dataset: str, method: str) -> Cell:
 
 
 def read_baselines(present: Present, dataset: str) -> Cell:
-    """The baselines of a dataset; they are not trained, so there are no digests to compare."""
+    """Read and check the baselines of a dataset; they are not trained, so there are no digests to compare."""
     folder = cell_folder(present.root, present.suite, dataset, BASELINES)
     stages = stages_of(dataset, BASELINES)
     there = {"not run: no `rows.csv`": _evaluated(folder)}
@@ -69,7 +69,7 @@ def stages_of(dataset: str, method: str) -> list[str]:
 
 
 def read_versions(present: Present, frame: pd.DataFrame) -> list[list[Versions]]:
-    """The versions that the stages of each cell with numbers recorded."""
+    """The versions of libraries that the stages of each cell with numbers recorded."""
     whole = frame[~frame["status"].isin(LOST)]
     folders = [BASELINES if is_baseline(name) else name for name in whole["method"]]
     cells = dict.fromkeys(zip(whole["dataset"], folders, strict=True))
@@ -77,13 +77,13 @@ def read_versions(present: Present, frame: pd.DataFrame) -> list[list[Versions]]
 
 
 def read_statuses(train: Path) -> dict[str, dict[str, Any]]:
-    """What each run of a cell says of itself, by label, in the order of the labels."""
+    """The status of each run of a cell, by label, in the order of the labels."""
     files = sorted(train.rglob("status.json"))
     return {file.parent.relative_to(train).as_posix(): read_json_or_empty(file) for file in files}
 
 
 def read_json_or_empty(file: Path) -> dict[str, Any]:
-    """A JSON object, or an empty one if there is none that can be read: what it tells is then shown as missing."""
+    """A JSON object, or an empty one if the file is missing or damaged: its values are then shown as missing."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -92,7 +92,7 @@ def read_json_or_empty(file: Path) -> dict[str, Any]:
 
 
 def _data(root: Path, dataset: str) -> dict[str, bool]:
-    """Whether the outputs of the stages before a cell's own are there, by what is said if not."""
+    """Whether the outputs of the stages before a cell's own are there, by the reason to give if not."""
     return {
         f"no data: no `prepared/{dataset}`": (prepared_folder(root, dataset) / "facts.json").is_file(),
         f"no features: no `features/{dataset}`": features_folder(root, dataset).is_dir(),
@@ -100,10 +100,9 @@ def _data(root: Path, dataset: str) -> dict[str, bool]:
 
 
 def _lost(present: Present, stages: Sequence[str], there: dict[str, bool]) -> Cell | None:
-    """The failed cell, if a stage has: with its note, or if it left none, with what is missing.
+    """A failed cell if one of its stages failed; the reason is the stage's own note, or else what is missing.
 
-    A stage may also have failed after it wrote its outputs; then it noted that and left no record. All that follows
-    was never tried.
+    A stage may also have failed after it wrote its outputs; then it left a note and no record.
     """
     for stage, (otherwise, whole) in zip(stages, there.items(), strict=True):
         note = present.failure(stage)
@@ -113,7 +112,7 @@ def _lost(present: Present, stages: Sequence[str], there: dict[str, bool]) -> Ce
 
 
 def _stale(present: Present, stages: Sequence[str], older: str = "") -> Cell | None:
-    """The stale cell, if it is one; a stage that failed since may tell why nobody made it anew."""
+    """A stale cell if it is one; a stage that failed since then may explain why it was not made anew."""
     reasons = [reason for reason in (older, explain_staleness(present, stages)) if reason]
     failed = [stage for stage in stages if present.failed_since(stage)]
     return Cell("stale", "; ".join(filter(None, [*reasons, present.failure(*failed)]))) if reasons else None
@@ -124,7 +123,7 @@ def _evaluated(folder: Path) -> bool:
 
 
 def _mismatches(metrics: dict[str, Any], runs: dict[str, dict[str, Any]]) -> list[str]:
-    """Labels whose metrics are of another run than `train/` holds, or that only one of the two has."""
+    """Labels whose metrics are of another run than the one in `train/`, or that only one of the two has."""
     found = {label: values.get("digest") for label, values in metrics.items()}
     # Only a run that is ok must have been evaluated; whatever was evaluated must be what was trained.
     needed = {label for label, run in runs.items() if run.get("status") == "ok"} | set(found)

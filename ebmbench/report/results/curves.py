@@ -1,7 +1,7 @@
-"""`curves.csv`: how the main metric of each run came down while it trained, by passes and by seconds.
+"""`curves.csv`: how the main metric of each run changed while it trained, by passes and by seconds.
 
-The evaluation writes passes and values (`runs/…/curve.csv`), training the seconds at which it came by
-(`cost/train.json`): those depend on the machine.
+The evaluation writes passes and values (`runs/…/curve.csv`), training writes the seconds of each snapshot
+(`cost/train.json`), which depend on the machine.
 """
 
 from pathlib import Path
@@ -42,7 +42,7 @@ def collect_curves(root: Path, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def write_curves(curves: pd.DataFrame, file: Path) -> None:
-    """With all digits."""
+    """Write all digits."""
     curves.to_csv(file, index=False, lineterminator="\n", encoding="utf-8")
 
 
@@ -59,9 +59,9 @@ def _cell_rows(folder: Path, runs: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _point(point: dict[str, str], cost: dict[str, Any]) -> dict[str, Any]:
-    """The end has the seconds of the whole run."""
+    """One row; the last point, which is no snapshot, has the seconds of the whole run."""
     passes = int(point["passes"])
     seconds = cost.get("snapshots", {}).get(point["passes"], cost.get("seconds"))
     value = float(point["value"]) if point["value"] else None
-    told = {key: point[key] for key in ("metric", "samples", "reason")}
-    return told | {"passes": passes, "seconds": seconds, "value": value}
+    shared = {key: point[key] for key in ("metric", "samples", "reason")}
+    return shared | {"passes": passes, "seconds": seconds, "value": value}

@@ -1,7 +1,7 @@
-"""All cells of a suite in one tidy frame: the rows of every run, its steps and its cost.
+"""Collect all cells of a suite in one frame: the rows of every run, with its steps and costs.
 
-The order never depends on the file system: datasets and methods as `params.yaml` lists them (baselines
-first), then swept settings by number, then seeds, then the metrics as the evaluation wrote them.
+The order never depends on the file system: datasets and methods as `params.yaml` lists them (baselines first), then
+swept settings by number, then seeds, then the metrics as the evaluation wrote them.
 """
 
 import re
@@ -41,7 +41,7 @@ def _method_rows(present: Present, dataset: str, method: str) -> list[Row]:
     if cell.state != "ok":
         return [place | _lost(cell)]
     folder = cell_folder(present.root, present.suite, dataset, method)
-    rows = cell.rows + [place | run for run in _silent_runs(cell)]
+    rows = cell.rows + [place | run for run in _unevaluated_runs(cell)]
     ends = {
         label: {"steps": _text(run.get("step")), "restarts": _text(run.get("restarts"))}
         for label, run in cell.runs.items()
@@ -59,7 +59,7 @@ def _baseline_rows(present: Present, dataset: str) -> list[Row]:
     return _ordered([row | _cost(costs, row["label"]) for row in cell.rows])
 
 
-def _silent_runs(cell: Cell) -> list[Row]:
+def _unevaluated_runs(cell: Cell) -> list[Row]:
     """A row for each run that was never evaluated (skipped), so that it is counted and explained."""
     evaluated = {row["label"] for row in cell.rows}
     named = {"seed": "seed", "digest": "digest", "status": "status", "reason": "reason"}
@@ -72,7 +72,7 @@ def _silent_runs(cell: Cell) -> list[Row]:
 
 
 def _lost(cell: Cell) -> Row:
-    """What is said of a cell without valid numbers."""
+    """The one row of a cell without valid numbers."""
     return {"status": cell.state, "reason": cell.reason, "verdict": cell.state, "verdict_reason": cell.reason}
 
 
@@ -81,7 +81,7 @@ def _settings(run: dict[str, Any]) -> str:
 
 
 def _cost(costs: dict[str, dict[str, Any]], label: str) -> Row:
-    """Seconds of each stage of a run, and the largest peak memory of them."""
+    """The seconds of each stage of a run, and the largest of their peaks of memory."""
     found = {stage: cost[label] for stage, cost in costs.items() if label in cost}
     seconds = {f"seconds_{stage}": _text(one.get("seconds")) for stage, one in found.items()}
     peaks = [float(one["peak_memory_mb"]) for one in found.values() if one.get("peak_memory_mb") is not None]

@@ -1,4 +1,4 @@
-"""How the rows of `results.csv` fall into the rows of a table: by dataset, then by method with settings."""
+"""Group the rows of `results.csv` by dataset and method, and name and order their metrics."""
 
 from collections.abc import Sequence
 
@@ -58,7 +58,7 @@ def metrics(frame: pd.DataFrame, first: Sequence[str] = (*MAIN, *IMAGE, *AIS)) -
 
 
 def drop_silent_baselines(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame without baselines that have nothing to say of a dataset (noisy images, of points in the plane)."""
+    """The frame without baselines that have no value on a dataset (as noisy images have none on points)."""
     good = frame["method"].map(is_baseline).astype(bool) & (frame["status"] == "ok")
     silent = good & frame.groupby(["dataset", "method"])["value"].transform("count").eq(0)
     return frame[~silent]

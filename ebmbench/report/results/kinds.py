@@ -1,4 +1,4 @@
-"""Kinds of samples, which are never mixed: a value holds for the chains it was computed from, and for no others.
+"""Kinds of samples, which are never mixed: a value holds only for the chains that it was computed from.
 
 A training buffer, a short run from noise and a long run are three different distributions (Nijkamp et al., Learning
 Non-Convergent Non-Persistent Short-Run MCMC Toward Energy-Based Model, NeurIPS 2019). Every table, gallery and
@@ -40,12 +40,12 @@ def kinds(frame: pd.DataFrame, dataset: str) -> list[str]:
 
 
 def mask_other_kinds(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """The frame as if there were no other kind: metrics of others lose their name, so that their runs still count."""
+    """The frame as if there were no other kind: rows of others lose their metric, but their runs still count."""
     return frame.assign(metric=frame["metric"].where(frame["samples"].isin(["", EXACT, kind]), ""))
 
 
 def select_kind(frame: pd.DataFrame, dataset: str, kind: str) -> pd.DataFrame:
-    """The rows of one dataset and kind; left out are methods that have only other kinds."""
+    """The rows of one dataset and kind, without the methods that have only other kinds."""
     parts = variants(mask_other_kinds(frame[frame["dataset"] == dataset], kind), dataset)
     kept = [rows for name, rows in parts.items() if is_baseline(name) or _concerned(rows, kind)]
     return pd.concat(kept)

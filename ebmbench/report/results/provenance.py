@@ -1,10 +1,9 @@
-"""Where the numbers come from: code, data, parameters, programs, machine, and the command that makes them
-again.
+"""Where the numbers come from: code, data, parameters, versions, machine, and the command that makes them again.
 
-The report's own files cannot be part of what they prove: changes below `reports/` and in `dvc.lock` do not
-make the working tree dirty, and the lock is hashed without its `report` entry, which holds the hash of the
-report itself. `params.yaml` is written anew when a suite is chosen: it has a hash and a word of its own. Versions of
-what computes are those that the stages recorded: the report may be built years later, elsewhere.
+The report cannot vouch for its own files: changes below `reports/` and in `dvc.lock` do not make the working tree
+dirty, and the lock is hashed without its `report` entry, which holds the hash of the report itself. `params.yaml` is
+rewritten when a suite is chosen, so it has its own hash. Versions of libraries are those that the stages recorded: the
+report may be built years later, elsewhere.
 """
 
 import hashlib
@@ -33,7 +32,7 @@ PROVED = (f":(exclude){DVC_LOCK}", f":(exclude){PARAMS_YAML}")
 def collect_provenance(
     root: Path, suite: str, cells: Sequence[Sequence[Versions]] = (), noun: str = "cell"
 ) -> dict[str, str]:
-    """Facts in the order of the report; `cells` are the versions that made what it shows, by cell (or claim)."""
+    """Facts in the order of the report; `cells` are the versions that each cell (or claim) was made with."""
     commit = ask_git(root, "rev-parse", "HEAD")
     return {
         "commit": _commit(root, commit),
@@ -88,7 +87,7 @@ def _commit(root: Path, commit: str) -> str:
 
 
 def _params(root: Path) -> str:
-    """The file's hash, and whether it is the commit's; a suite is always written as the same bytes."""
+    """The file's hash, and whether the file differs from the commit's."""
     file = root / PARAMS_YAML
     if not file.is_file():
         return UNKNOWN

@@ -1,7 +1,7 @@
-"""Do results belong to the parameters and files of now? The records of the stages that made them tell.
+"""Find out whether results belong to the present parameters and files, by the records of the stages that made them.
 
-A result is stale if a stage on its way left no record, had other parameters than the report is built with, or read
-other files than are here now. Such numbers are not shown: beside the present parameters they would pass for theirs.
+A result is stale if one of its stages left no record, had other parameters than the report is built with, or read other
+files than are here now. Such numbers are not shown: they would pass for results of the present parameters.
 """
 
 import json
@@ -22,7 +22,7 @@ Versions = dict[str, str]  # by library
 
 @dataclass(frozen=True)
 class Present:
-    """The parameters and files of now. Each path is hashed once for a report, for folders can be large."""
+    """The present parameters and files. Each path is hashed once for a report, since folders can be large."""
 
     root: Path
     params: Mapping[str, Any]
@@ -40,7 +40,7 @@ class Present:
         return self.hashes[path]
 
     def record(self, stage: str) -> Record | None:
-        """What the stage wrote of itself."""
+        """The record that a stage wrote; None if there is none."""
         return read_record(record_file(self.root, self.suite, stage))
 
     def failed_since(self, stage: str) -> bool:
@@ -49,13 +49,13 @@ class Present:
         return note.is_file() and not (record.is_file() and record.stat().st_mtime > note.stat().st_mtime)
 
     def failure(self, *stages: str) -> str:
-        """What was noted about the first of these stages that failed; empty if nothing."""
+        """The note of the first of these stages that failed; empty if none left one."""
         noted = ((stage, failure_of(self.root, stage)) for stage in stages)
         return next((f"`{stage}`: {reason}" for stage, reason in noted if reason), "")
 
 
 def explain_staleness(present: Present, stages: Sequence[str]) -> str:
-    """Why what these stages made is stale; empty if all their records fit."""
+    """Why the results of these stages are stale; empty if all their records fit."""
     records = {stage: present.record(stage) for stage in stages}
     known = [record for record in records.values() if record is not None]
     parts = {
@@ -72,7 +72,7 @@ def recorded_versions(present: Present, stages: Sequence[str]) -> list[Versions]
 
 
 def differences(before: Any, now: Any, key: str = "") -> Iterator[Difference]:
-    """The very keys whose values differ, `a.b`, with both values; None for one that is not there."""
+    """The innermost keys whose values differ, `a.b`, with both values; None for one that is missing."""
     if before == now:
         return
     if not (isinstance(before, dict) and isinstance(now, dict)):
@@ -83,7 +83,7 @@ def differences(before: Any, now: Any, key: str = "") -> Iterator[Difference]:
 
 
 def describe_change(key: str, before: Any, now: Any) -> str:
-    """A difference in words."""
+    """One difference as a sentence."""
     return f"`{key}` was {_value(before)}, is now {_value(now)}"
 
 

@@ -1,13 +1,10 @@
-"""The results as JSON or Parquet, for other programs, and back as rows of text.
+"""`results.csv`: one row for each run, metric and kind of samples; the report takes all its numbers from this table.
 
-JSON is a list with one object per row: text, numbers, and `null` where a number is empty. JSON has no infinity: it is
-the text `inf` or `-inf` there, which reads back as the number. Parquet keeps the types of the frame.
+The table is tidy: filter by `metric`, group by `dataset`, `method` and `settings`, take statistics over `seed`. A cell
+that failed, and a run without any number, has one row with an empty `metric`, its `status` and the `reason`.
 
-`results.csv`: one row for each run, metric and kind of samples, the only place the report takes its numbers from.
-
-The table is tidy: filter by `metric`, group by `dataset`, `method` and `settings`, take statistics over
-`seed`. A cell that failed, and a run without any number, has one row with an empty `metric`, its `status` and
-the `reason`.
+For other programs it can be written as JSON or Parquet, and read back. JSON is a list with one object for each row, and
+`null` where a number is empty; infinity, which JSON lacks, is the text `inf` or `-inf`. Parquet keeps the types.
 """
 
 import csv
@@ -25,60 +22,6 @@ from ebmbench.workspace.files import replacing
 from ebmbench.workspace.layout import PARAMS_YAML, report_folder
 
 Row = dict[str, str]  # text by column
-
-
-def write_csv(frame: pd.DataFrame, file: Path) -> None:
-    """With all digits: the shortest text that reads back as the same number."""
-    frame.to_csv(file, index=False, lineterminator="\n", encoding="utf-8")
-
-
-def write_json(frame: pd.DataFrame, file: Path) -> None:
-    """One row per line, so that a difference is easy to see."""
-    filled = frame.astype(object).where(frame.notna(), None).to_dict("records")
-    rows = [{name: _finite(value) for name, value in row.items()} for row in filled]
-    lines = ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows)
-    file.write_text(f"[\n{lines}\n]\n", encoding="utf-8", newline="\n")
-
-
-def read_json_rows(file: Path) -> list[Row]:
-    """The rows of such a list."""
-    rows = json.loads(file.read_text(encoding="utf-8"))
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise ValueError("found no list of rows")
-    return _texts(rows)
-
-
-def write_parquet(frame: pd.DataFrame, file: Path) -> None:
-    """With types: text, 64-bit integers and floats, null where empty."""
-    _need_pyarrow()
-    frame.to_parquet(file, engine="pyarrow", index=False)
-
-
-def read_parquet(file: Path) -> list[Row]:
-    """The rows of such a table."""
-    _need_pyarrow()
-    from pyarrow import parquet
-
-    return _texts(parquet.read_table(file).to_pylist())
-
-
-def _texts(rows: Iterable[dict[str, Any]]) -> list[Row]:
-    """Values as text, by which `to_frame` makes the same frame whatever file they come from."""
-    return [{name: "" if value is None else str(value) for name, value in row.items()} for row in rows]
-
-
-def _finite(value: Any) -> Any:
-    return str(value) if isinstance(value, float) and math.isinf(value) else value
-
-
-def _need_pyarrow() -> None:
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        words = "found no pyarrow, which .parquet needs: `pip install 'ebmbench[parquet]'`; .csv and .json need nothing"
-        raise UserError(words) from error
-
-
 COLUMNS = {
     "suite": "the suite the run belongs to",
     "dataset": "name of the dataset",
@@ -153,6 +96,58 @@ def write_results(frame: pd.DataFrame, file: Path) -> None:
         raise UserError(f"{file.name}: found '{file.suffix}', allowed: a name that ends in {', '.join(WRITERS)}")
     with replacing(file) as temporary:
         WRITERS[file.suffix](frame, temporary)
+
+
+def write_csv(frame: pd.DataFrame, file: Path) -> None:
+    """With all digits: the shortest text that reads back as the same number."""
+    frame.to_csv(file, index=False, lineterminator="\n", encoding="utf-8")
+
+
+def write_json(frame: pd.DataFrame, file: Path) -> None:
+    """One row per line, so that a difference is easy to see."""
+    filled = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    rows = [{name: _finite(value) for name, value in row.items()} for row in filled]
+    lines = ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows)
+    file.write_text(f"[\n{lines}\n]\n", encoding="utf-8", newline="\n")
+
+
+def read_json_rows(file: Path) -> list[Row]:
+    """The rows of such a list."""
+    rows = json.loads(file.read_text(encoding="utf-8"))
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise ValueError("found no list of rows")
+    return _texts(rows)
+
+
+def write_parquet(frame: pd.DataFrame, file: Path) -> None:
+    """With types: text, 64-bit integers and floats, null where empty."""
+    _need_pyarrow()
+    frame.to_parquet(file, engine="pyarrow", index=False)
+
+
+def read_parquet(file: Path) -> list[Row]:
+    """The rows of such a table."""
+    _need_pyarrow()
+    from pyarrow import parquet
+
+    return _texts(parquet.read_table(file).to_pylist())
+
+
+def _texts(rows: Iterable[dict[str, Any]]) -> list[Row]:
+    """Values as text, by which `to_frame` makes the same frame whatever file they come from."""
+    return [{name: "" if value is None else str(value) for name, value in row.items()} for row in rows]
+
+
+def _finite(value: Any) -> Any:
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
+
+
+def _need_pyarrow() -> None:
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        words = "found no pyarrow, which .parquet needs: `pip install 'ebmbench[parquet]'`; .csv and .json need nothing"
+        raise UserError(words) from error
 
 
 READERS = {".csv": read_rows, ".json": read_json_rows, ".parquet": read_parquet}
