@@ -32,7 +32,7 @@ def plan_runs(folder: Path, seeds: int = 10, sweep: int = 100) -> str:
     """A cell of a thousand runs: parameters checked, every run named by its digest."""
     from ebmbench.config.params import load_params
     from ebmbench.core.dataset import Facts
-    from ebmbench.experiment.jobs import cell_jobs
+    from ebmbench.experiment.sweep import cell_jobs
     from ebmbench.stages.preparation import ready
 
     text = (ROOT / "params.yaml").read_text(encoding="utf-8").replace("[0, 1, 2]", str(list(range(seeds))), 1)

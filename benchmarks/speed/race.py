@@ -24,7 +24,7 @@ from ebmbench.config.params import load_params
 from ebmbench.config.registry import load
 from ebmbench.config.sections import Metrics
 from ebmbench.data.eight_gaussians import density
-from ebmbench.experiment.jobs import cell_jobs
+from ebmbench.experiment.sweep import cell_jobs
 from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable
 from ebmbench.training.job import Job
 from ebmbench.training.trainer import Diverged

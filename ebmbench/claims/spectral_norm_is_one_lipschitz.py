@@ -15,7 +15,7 @@ with no slope of its slope to follow, so x goes to where E grows fastest from th
 and for −E, a power iteration if E were linear, from images and from noise.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -27,8 +27,8 @@ from ebmbench.claims.testing.bench import Bench
 from ebmbench.claims.testing.claim import Arms, Claim, stacked
 from ebmbench.claims.testing.criterion import Criterion
 from ebmbench.claims.testing.digits_protocol import enlarged, open_digits
-from ebmbench.claims.testing.lipschitz import norms, steepest
 from ebmbench.config.sections import Training
+from ebmbench.core.energy import by_autograd
 from ebmbench.core.streams import stream
 from ebmbench.core.torch_compat import Adam
 from ebmbench.experiment.data import Data
@@ -37,7 +37,7 @@ from ebmbench.models import convnet
 from ebmbench.models.common import spectral
 from ebmbench.models.common.activations import SLOPE
 from ebmbench.models.common.convolutional import draw_weights, linear
-from ebmbench.models.common.spectral import Spectral
+from ebmbench.models.common.spectral import Spectral, operator_norm, weight_norm
 from ebmbench.report.figures.theme import FAINT, INK, PALETTE, plain_ticks
 from ebmbench.samplers import langevin
 
@@ -73,6 +73,7 @@ BUDGET, BATCH = 150_000, 16
 STARTS = 64  # of the search, from images and from noise
 SIZES = [64, 64, 64, 64, 1]  # of the control
 STEPS = 200  # of its training
+SEARCH = 50  # steps of the search
 
 
 def measure(arm: str, seed: int, bench: Bench) -> dict[str, list[float] | float]:
@@ -141,6 +142,37 @@ class Perceptron(nn.Module):
             x = leaky_relu(layer(x), SLOPE)
         value: Tensor = self.layers[-1](x)
         return value.squeeze(-1)
+
+
+@torch.no_grad()
+def norms(
+    layers: Sequence[nn.Module] | nn.ModuleList, size: tuple[int, int], generator: Generator
+) -> dict[str, list[float]]:
+    """The norm of each normalised layer, on images of `size`: of the reshaped weight, and of the operator."""
+    matrix, operator = [], []
+    for layer in layers:
+        assert isinstance(layer, Spectral)
+        plain, divisor = layer.layer, float((layer.layer.weight / layer.weight).flatten()[0])
+        matrix.append(weight_norm(plain) / divisor)
+        operator.append(matrix[-1])
+        if isinstance(plain, nn.Conv2d):
+            operator[-1] = operator_norm(plain, size, generator) / divisor
+            kernel, stride, padding = plain.kernel_size[0], plain.stride[0], int(plain.padding[0])
+            size = ((size[0] + 2 * padding - kernel) // stride + 1, (size[1] + 2 * padding - kernel) // stride + 1)
+    return {"matrix": matrix, "operator": operator}
+
+
+def steepest(energy: Callable[[Tensor], Tensor], starts: Tensor, reach: float = 1e3) -> float:
+    """The largest ‖∇E‖ met from `starts` `(B, *event)` on, and far out along the gradients of E and −E."""
+    best = 0.0
+    for sign in (1.0, -1.0):
+        x = starts
+        for _ in range(SEARCH):
+            slope = -sign * by_autograd(energy, x)[1]
+            norm = slope.flatten(1).norm(dim=1)
+            best = max(best, float(norm.max()))
+            x = reach * slope / norm.reshape(-1, *[1] * (x.dim() - 1)).clamp_min(1e-30)
+    return best
 
 
 def statistics(arms: Arms) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""The kinds of samples of a trained model. They differ by orders of magnitude, so each is drawn, kept and named apart.
+"""Drawing samples of a trained model. There are four kinds, each drawn, stored and named apart.
 
 - `buffer`: the training chains as they ended, where chains persist. What training itself saw.
 - `short`: a short run from noise, of `sampling.short` steps. What the model gives to somebody who starts anew.
@@ -7,9 +7,8 @@
 - `data`: a short run from held-out data, for methods whose chains start at data (cd). From training data, chains that
   never move would be nearer to the reference than any model could be.
 
-By the suite's sampler; with `sampling.own` by the one that a method names, most often that of its training; and a
-method that is also a way of sampling (ncsn) by its own, whose `long` run takes as many times the steps as it is longer
-than the short.
+They are drawn by the suite's sampler, or with `sampling.own` by the one that the method's settings name. A method that
+is also a way of sampling (ncsn) has its own sampler; its `long` run takes `long / short` times that sampler's steps.
 """
 
 import math
@@ -30,10 +29,10 @@ from ebmbench.errors import UserError
 from ebmbench.experiment.recording import Film, Trace, run_watched
 from ebmbench.samplers.common.chain import Chain, SamplerSettings
 from ebmbench.samplers.common.choice import parse
-from ebmbench.training.job import meant
+from ebmbench.training.job import name_device
 from ebmbench.training.run import peak_memory
 from ebmbench.training.trained import Trained, load
-from ebmbench.training.trainer import usable
+from ebmbench.training.trainer import open_device
 from ebmbench.workspace.cell import SNAPSHOT_KIND, TRACE, snapshots
 from ebmbench.workspace.code_hash import code_hash
 from ebmbench.workspace.files import save_array, save_arrays, write_json
@@ -44,7 +43,7 @@ FEW = 8  # coordinates, or projections in their place, that a trace follows
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Samples:
     """Samples of one kind, how they came about, of image chains a film, and of long runs a trace."""
 
     x: Tensor
@@ -67,7 +66,7 @@ def _fill(run: Path, ok: bool, sampling: Sampling, data: Path, result: Path) -> 
     clock = time.perf_counter()
     if ok:
         trained, test = load(run), read_split(data, "test")
-        enough(trained.facts, sampling)
+        check_sample_size(trained.facts, sampling)
         drawn = {kind: draw(trained, kind, sampling, test) for kind in sampling.kinds}
         _write(result, {kind: one for kind, one in drawn.items() if one is not None})
     seconds = round(time.perf_counter() - clock, 3)
@@ -86,12 +85,12 @@ def _draw_snapshots(run: Path, sampling: Sampling, test: Tensor, result: Path) -
             save_array(result / f"{file.stem}.npy", drawn.x.numpy())
 
 
-def _write(result: Path, drawn: dict[str, Drawn]) -> None:
+def _write(result: Path, drawn: dict[str, Samples]) -> None:
     for kind, one in drawn.items():
         save_array(result / f"{kind}.npy", one.x.numpy())
         if one.trace is not None:
             save_arrays(result / TRACE, {"draws": one.trace.stacked().numpy(), "names": np.array(one.trace.names)})
-    write_json(result / "diagnostics.json", {kind: _described(one) for kind, one in drawn.items()})
+    write_json(result / "diagnostics.json", {kind: _describe(one) for kind, one in drawn.items()})
     films = {kind: one.film for kind, one in drawn.items() if one.film is not None}
     if films:
         arrays = {kind: film.stacked().numpy() for kind, film in films.items()}
@@ -99,21 +98,21 @@ def _write(result: Path, drawn: dict[str, Drawn]) -> None:
         save_arrays(result / "films.npz", arrays)
 
 
-def _described(one: Drawn) -> dict[str, Any]:
+def _describe(one: Samples) -> dict[str, Any]:
     """Which sampler it was and how it fared; a number that is not finite is written as text."""
     shown = {name: value if np.isfinite(value) else str(value) for name, value in one.diagnostics.items()}
     return {"sampler": one.sampler, **shown}
 
 
-def draw(trained: Trained, kind: Kind, sampling: Sampling, test: Tensor) -> Drawn | None:
+def draw(trained: Trained, kind: Kind, sampling: Sampling, test: Tensor) -> Samples | None:
     """Samples of a kind, or None if the model has no such kind."""
     seed = int(trained.header["seed"])
     if kind == "buffer":
         return _buffer(trained, sampling.chains, seed)
     if kind == "data" and not trained.starts_at_data:
         return None
-    sampler = chosen(trained, kind, sampling)
-    # The first kind there ever was has the plain names: its samples stay what they were.
+    sampler = choose_sampler(trained, kind, sampling)
+    # Long runs were the first kind: their streams have no kind in their name.
     name = ("sample",) if kind == "long" else ("sample", kind)
     if kind == "data":
         index = torch.randperm(len(test), generator=stream(seed, *name, "start"))[: sampling.chains]
@@ -122,17 +121,17 @@ def draw(trained: Trained, kind: Kind, sampling: Sampling, test: Tensor) -> Draw
         starts = trained.facts.starts(sampling.chains, stream(seed, *name, "start"), sampling.spread)
     recorded = trained.header["training"].get("device", "cpu")
     # Trained on a GPU and sampled where there is none: slower, and with other roundings.
-    device = usable(recorded if recorded == meant("auto") else "cpu")
+    device = open_device(recorded if recorded == name_device("auto") else "cpu")
     trained.network.to(device)
     energy, generator = trained.sampled_by(sampler), stream(seed, *name, "chain")
     film = Film() if trained.facts.is_image else None
-    trace = traced(energy, trained.facts) if kind == "long" else None
+    trace = make_trace(energy, trained.facts) if kind == "long" else None
     chain = run_watched(sampler.fitted(trained.facts), energy, starts.to(device), generator, film, trace)
-    return _drawn(chain, sampler, film, trace)
+    return _collect(chain, sampler, film, trace)
 
 
-def traced(energy: Energy, facts: Facts) -> Trace:
-    """A trace of the energy, and of the coordinates of events that have few, or of some projections of others."""
+def make_trace(energy: Energy, facts: Facts) -> Trace:
+    """A trace of the energy and of the coordinates, or of some projections of events with many coordinates."""
     size = math.prod(facts.shape)
     directions = torch.eye(size) if size <= FEW else torch.randn(FEW, size, generator=stream(0, "trace")) / size**0.5
     names = ["energy"] * callable(energy) + [
@@ -146,8 +145,8 @@ def traced(energy: Energy, facts: Facts) -> Trace:
     return Trace(names, see)
 
 
-class Sampled(Protocol):
-    """What says how a model is sampled, before it is trained and after."""
+class HasSampler(Protocol):
+    """A model, trained or not yet, that knows how its method samples."""
 
     @property
     def settings(self) -> Any:
@@ -158,29 +157,29 @@ class Sampled(Protocol):
         """The sampler that belongs to the method, if one does."""
 
 
-def chosen(trained: Sampled, kind: Kind, sampling: Sampling) -> SamplerSettings:
-    """Which sampler, with how many steps."""
+def choose_sampler(model: HasSampler, kind: Kind, sampling: Sampling) -> SamplerSettings:
+    """The sampler of a kind of samples, with its number of steps."""
     steps = sampling.long if kind == "long" else sampling.short
-    if trained.own_sampler is not None:
+    if model.own_sampler is not None:
         times = max(1, round((steps or 1) / sampling.short)) if kind == "long" else 1
-        return trained.own_sampler.model_copy(update={"steps": trained.own_sampler.steps * times})
-    named = getattr(trained.settings, "sampler", None) if sampling.own else None
+        return model.own_sampler.model_copy(update={"steps": model.own_sampler.steps * times})
+    named = getattr(model.settings, "sampler", None) if sampling.own else None
     if named is not None and steps is None:
         raise UserError(f"{PARAMS_YAML}: sampling.long: found null with own: true, allowed: a number of steps")
     sampler: SamplerSettings = named or parse(sampling.sampler, PARAMS_YAML, "sampling")
     return sampler if steps is None else sampler.model_copy(update={"steps": steps})
 
 
-def _buffer(trained: Trained, count: int, seed: int) -> Drawn | None:
+def _buffer(trained: Trained, count: int, seed: int) -> Samples | None:
     if trained.chains is None:
         return None
-    enough_chains(len(trained.chains), count)
+    check_buffer_size(len(trained.chains), count)
     index = torch.randperm(len(trained.chains), generator=stream(seed, "sample", "buffer"))[:count]
-    return Drawn(trained.chains[index], "the training chains", {})
+    return Samples(trained.chains[index], "the training chains", {})
 
 
-def enough_chains(buffer: int, count: int) -> None:
-    """A buffer of so many chains must give as many samples as the other kinds have."""
+def check_buffer_size(buffer: int, count: int) -> None:
+    """Refuse a buffer with fewer chains than samples are wanted of each kind."""
     if buffer < count:
         found = f"found {count} for a buffer of {buffer} chains"
         raise UserError(
@@ -188,8 +187,8 @@ def enough_chains(buffer: int, count: int) -> None:
         )
 
 
-def enough(facts: Facts, sampling: Sampling) -> None:
-    """Images are judged beside as many test images: FID depends on the number."""
+def check_sample_size(facts: Facts, sampling: Sampling) -> None:
+    """Refuse more samples than there are test images: FID depends on the number, and both must be equal."""
     if facts.is_image and sampling.chains > facts.test:
         found = f"found {sampling.chains} on {facts.name}"
         raise UserError(
@@ -197,8 +196,8 @@ def enough(facts: Facts, sampling: Sampling) -> None:
         )
 
 
-def _drawn(chain: Chain, sampler: SamplerSettings, film: Film | None, trace: Trace | None) -> Drawn:
+def _collect(chain: Chain, sampler: SamplerSettings, film: Film | None, trace: Trace | None) -> Samples:
     denoised = ", denoised" if getattr(sampler, "denoise", False) else ""
     text = f"{sampler.kind}, {sampler.total_steps} steps{denoised}" if film is not None else sampler.kind
     told = {name: value.item() for name, value in chain.diagnostics.items()}
-    return Drawn(chain.x.cpu(), text, told, film, trace if trace is not None and trace.rows else None)
+    return Samples(chain.x.cpu(), text, told, film, trace if trace is not None and trace.rows else None)

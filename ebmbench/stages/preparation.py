@@ -17,7 +17,7 @@ from ebmbench.config.params import Params, outside_outputs
 from ebmbench.data.common.files import ROOT
 from ebmbench.data.common.sources import source_path
 from ebmbench.errors import UserError
-from ebmbench.experiment.jobs import check_cell
+from ebmbench.experiment.sweep import check_cell
 from ebmbench.samplers.common.choice import parse
 from ebmbench.stages.inputs import require_declared, require_keys
 from ebmbench.stages.prepare import known_facts

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ebmbench.config.params import load_params
 from ebmbench.core.dataset import load_facts, read_split
-from ebmbench.experiment.jobs import cell_jobs, check_cell
 from ebmbench.experiment.runs import train_run
+from ebmbench.experiment.sweep import cell_jobs, check_cell
 from ebmbench.stages.runner import stage_main
 from ebmbench.workspace.cell import Cell
 from ebmbench.workspace.files import read_json, write_csv, write_json

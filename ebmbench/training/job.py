@@ -1,10 +1,5 @@
-"""A job is one run to be trained.
+"""A job: one run to be trained, which is a method with settings, on a dataset, from a seed."""
 
-A method with settings, on a dataset, from a seed. Its digest names all that produces it.
-"""
-
-import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,55 +26,47 @@ class Job:
     facts: Facts
 
     @property
-    def varied(self) -> dict[str, Any]:
-        """The swept values as they are shown: a sampler by its kind."""
-        return {key: shown(value) for key, value in self.swept.items()}
+    def swept_names(self) -> dict[str, Any]:
+        """The swept values by their names in labels: a sampler is named by its kind."""
+        return {key: name_value(value) for key, value in self.swept.items()}
 
     @property
     def label(self) -> str:
         """`seed=0`, or `interval=5/seed=0` where a setting is swept."""
-        return "/".join(f"{key}={value}" for key, value in [*self.varied.items(), ("seed", self.seed)])
+        return "/".join(f"{key}={value}" for key, value in [*self.swept_names.items(), ("seed", self.seed)])
 
     def header(self) -> dict[str, Any]:
-        """The job in plain values; stands in the header of its checkpoints."""
+        """The job in plain values, for the header of its checkpoints."""
         return {
             "method": self.method,
             "settings": self.settings.model_dump(),
             "swept": self.swept,
             "seed": self.seed,
             "label": self.label,
-            # The device by name: a result tells where it comes from.
-            "training": {**self.training.model_dump(), "device": meant(self.training.device)},
+            # The device that is used, not `auto`.
+            "training": {**self.training.model_dump(), "device": name_device(self.training.device)},
             "model": self.model.model_dump(),
             "facts": self.facts.as_dict(),
         }
 
     def digest(self) -> str:
-        """Names the run by its inputs: settings, seed, budget, data, code and versions of libraries."""
+        """The name of the run: a hash of settings, seed, budget, data, code and versions of libraries."""
         return digest({**self.header(), "code": code_hash(self.modules())})
 
     def modules(self) -> list[str]:
-        """The modules whose code, with what they import, makes the run."""
+        """The modules whose code, with all that they import, makes the run."""
         sampler = getattr(self.settings, "sampler", None)
         own = [f"ebmbench.methods.{self.method}", f"ebmbench.models.{self.settings.model}", "ebmbench.training.run"]
         return own + ([f"ebmbench.samplers.{sampler.kind}"] if sampler is not None else [])
 
 
-def meant(device: str) -> str:
-    """The device that `auto` means on this machine; any other is what it is called."""
+def name_device(device: str) -> str:
+    """The device that `auto` stands for on this machine; any other name stays."""
     if device != "auto":
         return device
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def shown(value: Any) -> Any:
-    """A swept value in a label: a section that has a `kind` is called by it."""
+def name_value(value: Any) -> Any:
+    """A swept value as a label shows it: a section by its `kind`."""
     return value.get("kind", value) if isinstance(value, dict) else value
-
-
-def grid(section: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Every combination of the list-valued settings: pairs (all values, swept values only)."""
-    swept = {key: value for key, value in section.items() if isinstance(value, list)}
-    for values in itertools.product(*swept.values()):
-        chosen = dict(zip(swept, values, strict=True))
-        yield {**section, **chosen}, chosen

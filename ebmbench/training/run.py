@@ -72,7 +72,7 @@ def _outcome(trainer: Trainer, fault: Diverged | None) -> dict[str, Any]:
 
 def _leave(job: Job, result: Path, outcome: dict[str, Any], history: dict[str, list[float]], clock: Clock) -> None:
     """Write what is said of a run, beside its weights."""
-    names = {"digest": job.digest(), "settings": job.varied, "seed": job.seed, "label": job.label}
+    names = {"digest": job.digest(), "settings": job.swept_names, "seed": job.seed, "label": job.label}
     write_json(result / "status.json", {**names, **outcome})
     write_history(result / "history.csv", job.label, history)
     write_json(result / "cost.json", {**clock.as_dict(), "peak_memory_mb": peak_memory()})

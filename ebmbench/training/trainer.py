@@ -21,7 +21,7 @@ from ebmbench.core.torch_compat import Adam
 from ebmbench.errors import UserError
 from ebmbench.training.divergence import Diverged as Diverged
 from ebmbench.training.divergence import Watch, readings
-from ebmbench.training.job import Job, meant
+from ebmbench.training.job import Job, name_device
 from ebmbench.workspace.layout import PARAMS_YAML
 
 
@@ -46,9 +46,9 @@ class Average:
             parameter.copy_(value)
 
 
-def usable(device: str) -> torch.device:
+def open_device(device: str) -> torch.device:
     """The device of that name, if this machine has it."""
-    device = meant(device)
+    device = name_device(device)
     if device == "cuda" and not torch.cuda.is_available():
         raise UserError(
             f"{PARAMS_YAML}: training.device: found 'cuda', but torch finds no GPU here, allowed: cpu, auto"
@@ -90,7 +90,7 @@ class Trainer:
         self.method = load("methods", job.method).Method(job.settings, job.facts)
         self.method.observe(data)
         self.method.initialise(start, self.model)
-        self.device = usable(job.training.device)
+        self.device = open_device(job.training.device)
         self.model.to(self.device)
         self.method.to(self.device)
         self.meter = Meter(self.model, seen=[])

@@ -5,8 +5,7 @@ import torch
 from torch import nn
 from torch.nn.functional import conv2d
 
-from ebmbench.claims.spectral_norm_is_one_lipschitz import SIZES, STARTS, Perceptron
-from ebmbench.claims.testing.lipschitz import norms, steepest
+from ebmbench.claims.spectral_norm_is_one_lipschitz import SIZES, STARTS, Perceptron, norms, steepest
 from ebmbench.models.common.spectral import Spectral
 
 

@@ -9,7 +9,7 @@ from ebmbench.config.params import Params, load_params
 from ebmbench.config.schema import check
 from ebmbench.config.yaml import lay_over
 from ebmbench.errors import UserError
-from ebmbench.experiment.jobs import cell_jobs
+from ebmbench.experiment.sweep import cell_jobs
 from tests.conftest import gaussian_facts
 
 ROOT = Path(__file__).parents[2]

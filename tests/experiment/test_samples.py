@@ -11,7 +11,7 @@ from ebmbench.config.sections import Sampling, Training
 from ebmbench.core.streams import stream
 from ebmbench.errors import UserError
 from ebmbench.experiment.recording import DRAWS, TRACED, Film, Trace, run_watched
-from ebmbench.experiment.samples import chosen, draw
+from ebmbench.experiment.samples import choose_sampler, draw
 from ebmbench.models import tiny
 from ebmbench.samplers import annealed_langevin, hmc, langevin, mala
 from ebmbench.samplers.common.chain import moments
@@ -56,7 +56,7 @@ def test_buffer_samples_are_training_chains(mle: Trained) -> None:
 
 
 def test_short_and_long_runs_take_the_steps_they_should_by_the_sampler_of_training(mle: Trained) -> None:
-    short, long = (chosen(mle, kind, SAMPLING) for kind in ("short", "long"))
+    short, long = (choose_sampler(mle, kind, SAMPLING) for kind in ("short", "long"))
     assert (short.steps, long.steps) == (6, 30)
     assert short.model_copy(update={"steps": 4}) == mle.settings.sampler
     assert draw(mle, "short", SAMPLING, DATA).sampler == "langevin, 6 steps"
@@ -64,8 +64,8 @@ def test_short_and_long_runs_take_the_steps_they_should_by_the_sampler_of_traini
 
 def test_by_default_the_suites_sampler_is_used(mle: Trained) -> None:
     plain = Sampling(chains=12, sampler={"kind": "langevin", "steps": 9, "step_size": 0.01})
-    assert chosen(mle, "long", plain).steps == 9
-    assert chosen(mle, "long", plain).step_size == 0.01
+    assert choose_sampler(mle, "long", plain).steps == 9
+    assert choose_sampler(mle, "long", plain).step_size == 0.01
 
 
 def test_only_methods_whose_chains_start_at_data_have_samples_from_data(mle: Trained) -> None:
@@ -84,7 +84,7 @@ def test_more_samples_than_chains_in_the_buffer_are_refused(mle: Trained) -> Non
 
 def test_a_long_run_by_a_methods_own_sampler_must_say_how_long(mle: Trained) -> None:
     with pytest.raises(UserError, match=r"sampling\.long: found null with own: true"):
-        chosen(mle, "long", SAMPLING.model_copy(update={"long": None}))
+        choose_sampler(mle, "long", SAMPLING.model_copy(update={"long": None}))
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_ncsn_is_sampled_by_its_own_ladder_and_says_that_it_denoised() -> None:
     ladder = {"kind": "annealed_langevin", "steps": 2, "levels": 5, "sigma_max": 1.0, "sigma_min": 0.1, "denoise": True}
     ncsn = trained("ncsn", model="unet", sampler=ladder)
     assert draw(ncsn, "short", SAMPLING, DATA).sampler == "annealed_langevin, 10 steps, denoised"
-    assert chosen(ncsn, "long", SAMPLING).steps == 2 * 5  # five times as long as the short run
+    assert choose_sampler(ncsn, "long", SAMPLING).steps == 2 * 5  # five times as long as the short run
 
 
 class Level:

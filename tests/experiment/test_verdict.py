@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ebmbench.config.sections import Health, Metrics
-from ebmbench.experiment.judge import judge
+from ebmbench.experiment.judge import compute_metrics
 from ebmbench.experiment.verdict import Verdict, verdict
 from ebmbench.metrics.common.evaluation import Evaluation, Subject, Value
 from tests.conftest import gaussian_facts
@@ -50,6 +50,6 @@ def test_limits_are_those_of_the_parameters() -> None:
 def test_an_energy_whose_mass_no_grid_holds_is_miscalibrated() -> None:
     flat = Subject(lambda x: torch.zeros(len(x), dtype=x.dtype), None)
     e = Evaluation(flat, torch.zeros(4, 2), None, gaussian_facts(2), Metrics(cells=32))
-    found = verdict(judge({"": e}, ["log_likelihood"]), "log_likelihood", Health())
+    found = verdict(compute_metrics({"": e}, ["log_likelihood"]), "log_likelihood", Health())
     assert found.word == "miscalibrated"
     assert found.reason.startswith("no grid holds the model's mass")

@@ -12,7 +12,7 @@ from ebmbench.config.params import Params, load_params
 from ebmbench.config.schema import check
 from ebmbench.core.dataset import Facts
 from ebmbench.errors import UserError
-from ebmbench.experiment.jobs import check_cell
+from ebmbench.experiment.sweep import check_cell
 from ebmbench.stages import prepare, sample, train
 from ebmbench.stages.preparation import ready
 from ebmbench.workspace.cell import Cell

@@ -10,7 +10,7 @@ import pytest
 
 from ebmbench.config.params import load_params
 from ebmbench.core.dataset import load_facts, read_split
-from ebmbench.experiment.jobs import cell_jobs
+from ebmbench.experiment.sweep import cell_jobs
 from ebmbench.training.run import train
 from ebmbench.workspace.files import read_json
 from tests.features.project import REPOSITORY, project
