@@ -67,7 +67,8 @@ def read_json(path: Path) -> Any:
 def replace_folder(source: Path, target: Path) -> None:
     """Put the finished folder `source` where `target` is or was."""
     for file in (source, *source.rglob("*")):
-        flush(file)
+        if not file.is_symlink():  # which may lead nowhere
+            flush(file)
     old = target.with_name(f".{target.name}.old")
     shutil.rmtree(old, ignore_errors=True)
     target.parent.mkdir(parents=True, exist_ok=True)
