@@ -18,7 +18,7 @@ from ebmbench.report.text.numbers import MISSING
 from ebmbench.report.text.tables import markdown_table
 from ebmbench.workspace.failures import failure_of
 from ebmbench.workspace.files import copy_folder, replacing
-from ebmbench.workspace.layout import LATEST, PAGES, PARAMS_YAML, REPORTS, report_folder
+from ebmbench.workspace.layout import LATEST, PAGES, PARAMS_YAML, REPORT, REPORTS, report_folder
 
 ABOUT = (
     "The latest report of each suite, and the released ones, which are never edited again. Written by "
@@ -42,7 +42,7 @@ def release(root: Path, suite: str, version: str) -> Path:
         raise UserError(f"{target}: exists already; a released report is never changed, choose another version")
     _check_params(latest / PARAMS_YAML, root / PARAMS_YAML)
     _check_stale(latest)
-    if failure := failure_of(root, "report"):
+    if failure := failure_of(root, suite, REPORT):
         raise UserError(f"{latest}: older than a build that failed ({failure}); `ebmbench report` builds it anew")
     copy_folder(latest, target)
     write_index(root)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ebmbench.config.params import Params, outside_outputs
+from ebmbench.config.sections import Benchmark
 from ebmbench.data.common.files import ROOT
 from ebmbench.data.common.sources import source_path
 from ebmbench.errors import UserError
@@ -27,9 +28,12 @@ from ebmbench.workspace.layout import (
     BASELINES,
     CLAIMS,
     DOWNLOADS,
+    FAILURES,
     PARAMS_YAML,
+    REPORT,
     WORK,
     features_folder,
+    file_stem,
     prepared_folder,
     record_file,
     suite_folder,
@@ -55,7 +59,7 @@ from ebmbench.workspace.store import Store
 OF_CELL = re.compile(
     r"(curve|history|rows)\.csv|metrics\.json|pictures\.npz|(cost|record)/(train|sample|evaluate)\.json"
 )
-OF_BASELINES = re.compile(r"(cost|metrics|record)\.json|pictures\.npz|rows\.csv")
+OF_BASELINES = re.compile(r"(cost|facts|metrics|record)\.json|pictures\.npz|rows\.csv")
 OF_CLAIM = re.compile(r"(cost|metrics|record|verdict)\.json|figure\.png|values\.csv")
 
 
@@ -100,6 +104,7 @@ def prune(root: Path, params: Params) -> list[str]:
     What no stage wrote stays, and is told.
     """
     benchmark, suite = params.benchmark, suite_folder(root, params.benchmark.suite)
+    _prune_failures(suite / FAILURES, benchmark)
     wanted = {f"{CLAIMS}/{name}" for name in benchmark.claims}
     wanted |= {f"{data}/{cell}" for data in benchmark.datasets for cell in [*benchmark.methods, BASELINES]}
     removed = []
@@ -117,6 +122,17 @@ def prune(root: Path, params: Params) -> list[str]:
         else:
             removed.append(name.removeprefix(f"{CLAIMS}/"))
     return removed
+
+
+def _prune_failures(folder: Path, benchmark: Benchmark) -> None:
+    """Remove notes of failures of stages that the suite no longer has."""
+    cells = [f"{dataset}-{method}" for dataset in benchmark.datasets for method in benchmark.methods]
+    items = {"claim": benchmark.claims} | dict.fromkeys(("prepare", "features", "baselines"), benchmark.datasets)
+    items |= dict.fromkeys(("train", "sample", "evaluate"), cells)
+    wanted = {file_stem(f"{kind}@{item}") for kind, names in items.items() for item in names} | {REPORT}
+    for note in folder.glob("*.json"):
+        if note.stem not in wanted and note.stem.partition("_")[0] in items:
+            note.unlink()
 
 
 def _is_ours(folder: Path, root: Path) -> bool:

@@ -17,17 +17,16 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from ebmbench.config.params import load_params
 from ebmbench.config.schema import known
 from ebmbench.errors import DEBUG, UserError, forgiving, in_words
 from ebmbench.stages.inputs import declared, require_declared, require_keys, require_unchanged
-from ebmbench.workspace import failures
+from ebmbench.workspace.failures import noting_failure
 from ebmbench.workspace.files import write_text
-from ebmbench.workspace.layout import PARAMS_YAML, lock_file, record_file
+from ebmbench.workspace.layout import PARAMS_YAML, lock_file, record_file, traceback_file
 from ebmbench.workspace.locks import hold
 from ebmbench.workspace.reads import forget_reads
 from ebmbench.workspace.record import write_record
@@ -45,18 +44,17 @@ def run_stage(stage: str, work: Callable[[Path], None]) -> int:
     try:
         if RESTORE_ONLY in os.environ:
             raise UserError(f"{stage}: the remote has no outputs for these inputs, and nothing is to be made here")
-        check_names(root, stage)
+        suite = check_names(root, stage)
         _die_with_parent()
         _one_thread()
         forget_reads()
         busy = f"{stage}: another process is running this stage here; wait for it or stop it"
-        with hold(lock_file(root, stage), busy), _failures(root, stage):
+        with hold(lock_file(root, stage), busy), noting_failure(root, suite, stage):
             require_declared(root, stage)
             before = declared(root, stage)
             work(root)
             require_unchanged(root, stage, before)
             if stage != REPORT:
-                suite = load_params(root).benchmark.suite
                 write_record(record_file(root, suite, stage), stage, before.params, before.inputs)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -90,18 +88,20 @@ def stage_main(kind: str, work: Callable[..., None], description: str | None, *n
     return main
 
 
-def check_names(root: Path, stage: str) -> None:
-    """Refuse bad parameters and unknown cells before anything is locked, read or written."""
+def check_names(root: Path, stage: str) -> str:
+    """Refuse bad parameters and unknown cells before anything is locked, read or written; the suite's name."""
     params = load_params(root)
     require_keys(root)
     kind, _, cell = stage.partition("@")
     if kind == "claim":
-        return known(cell, params.benchmark.claims, PARAMS_YAML, "benchmark.claims")
+        known(cell, params.benchmark.claims, PARAMS_YAML, "benchmark.claims")
+        return params.benchmark.suite
     dataset, _, method = cell.partition("-")
     if dataset:
         known(dataset, params.datasets, PARAMS_YAML, "datasets")
     if method:
         known(method, params.methods, PARAMS_YAML, "methods")
+    return params.benchmark.suite
 
 
 def _traceback(root: Path, stage: str, error: Exception) -> str:
@@ -110,7 +110,7 @@ def _traceback(root: Path, stage: str, error: Exception) -> str:
         traceback.print_exception(error)
     if isinstance(error, OSError | MemoryError):
         return ""
-    path = failures.failure_path(root, stage, ".log")
+    path = traceback_file(root, stage)
     with contextlib.suppress(OSError):
         text = "".join(traceback.format_exception(error))
         write_text(path, text.encode("utf-8", "backslashreplace").decode("utf-8"))
@@ -131,14 +131,3 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:  # it died in between
             os.kill(os.getpid(), signal.SIGKILL)
-
-
-@contextmanager
-def _failures(root: Path, stage: str) -> Iterator[None]:
-    failures.begin(root, stage)
-    try:
-        yield
-    except Exception as error:
-        failures.note(root, stage, f"{type(error).__name__}: {error}")
-        raise
-    failures.clear(root, stage)

@@ -23,6 +23,7 @@ CHEAP = (FINISHED, LEFTOVERS, LOGS)
 DEAR = (HALF_FINISHED, DOWNLOADS, CLONES)
 _TREES = {  # folders by name: what they hold, and the paths that are written there
     "flow": (LOGS, re.compile(r"lock|\w+\.lock|outcomes\.json|logs/[^/]+\.log|pulses/[^/]+\.json")),
+    "failures": (LOGS, re.compile(r"[^/]+\.(log|json)")),  # tracebacks; until version 0.7 notes too
     "tuning": (LOGS, re.compile(r"[^/]+\.log")),
     "claims": (LOGS, re.compile(r"\w+/((verdict|metrics)\.json|values\.csv|figure\.png)")),
     "downloads": (
@@ -35,7 +36,7 @@ _TREES = {  # folders by name: what they hold, and the paths that are written th
 }
 _CLONES = ("scheduled", "workers")
 _WORKERS = re.compile(r"worker-\d+\.lock|dask")
-_UNCOUNTED = ("locks", "failures")  # empty files, and the reasons that a report shows for what failed
+_UNCOUNTED = ("locks",)  # empty files
 # What results are made of, for those of older versions, which have no list.
 _RESULT = re.compile(
     r"(model|snapshot-\d+|classifier)\.safetensors|(status|cost|judgement|curve|criterion|diagnostics)\.json"

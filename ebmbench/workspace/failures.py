@@ -1,45 +1,53 @@
-"""Why a stage failed, kept in `work/failures/` for the report; the traceback, for whoever wrote the code, beside it."""
+"""Why stages failed: notes that the report shows, in `runs/<suite>/_failures/`.
+
+They are no outputs of DVC, but lie in the folder that the report depends on. So a plain `dvc repro` writes the report
+anew after a failure was mended. Tracebacks, for whoever wrote the code, are in `work/failures/`.
+"""
 
 import contextlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ebmbench.errors import one_line
 from ebmbench.workspace.files import write_json
-from ebmbench.workspace.layout import FAILURES, file_stem
+from ebmbench.workspace.layout import failure_file, traceback_file
 
 UNKNOWN = "it ended without a word: stopped, killed, or out of memory"
 
 
-def failure_path(root: Path, stage: str, suffix: str = ".json") -> Path:
-    """The note of a stage, or with ".log" its traceback."""
-    return root / FAILURES / f"{file_stem(stage)}{suffix}"
-
-
-def begin(root: Path, stage: str) -> None:
-    """Before a stage starts: what was said of an earlier try is forgotten, and a crash that says nothing is noted."""
-    clear(root, stage)
-    note(root, stage, UNKNOWN)
-
-
-def note(root: Path, stage: str, reason: str) -> None:
-    """Keep the reason; a full disk must not hide what went wrong before."""
-    reason = one_line(" ".join(reason.split()))[:500]
-    with contextlib.suppress(OSError):
-        write_json(failure_path(root, stage), {"stage": stage, "reason": reason})
-
-
-def clear(root: Path, stage: str) -> None:
-    """The stage has ended well."""
-    with contextlib.suppress(OSError):
-        for suffix in (".json", ".log"):
-            failure_path(root, stage, suffix).unlink(missing_ok=True)
-
-
-def failure_of(root: Path, stage: str) -> str:
-    """The reason that was noted; empty if there is none that can be read."""
+@contextmanager
+def noting_failure(root: Path, suite: str, stage: str) -> Iterator[None]:
+    """Leave a note if the block fails. It is written before, for a process that is killed can write nothing."""
+    forget_failure(root, suite, stage)
+    note_failure(root, suite, stage, UNKNOWN)
     try:
-        found = json.loads(failure_path(root, stage).read_text(encoding="utf-8"))["reason"]
+        yield
+    except Exception as error:
+        note_failure(root, suite, stage, f"{type(error).__name__}: {error}")
+        raise
+    forget_failure(root, suite, stage)
+
+
+def note_failure(root: Path, suite: str, stage: str, reason: str) -> None:
+    """Write the note of a stage."""
+    reason = one_line(" ".join(reason.split()))[:500]
+    with contextlib.suppress(OSError):  # a full disk must not hide what went wrong before
+        write_json(failure_file(root, suite, stage), {"stage": stage, "reason": reason})
+
+
+def forget_failure(root: Path, suite: str, stage: str) -> None:
+    """Remove the note and the traceback of an earlier try."""
+    with contextlib.suppress(OSError):
+        failure_file(root, suite, stage).unlink(missing_ok=True)
+        traceback_file(root, stage).unlink(missing_ok=True)
+
+
+def failure_of(root: Path, suite: str, stage: str) -> str:
+    """The reason in a stage's note; empty if there is none that can be read."""
+    try:
+        found = json.loads(failure_file(root, suite, stage).read_text(encoding="utf-8"))["reason"]
     except (OSError, ValueError, KeyError, TypeError):
         return ""
     return " ".join(str(found).split())

@@ -19,6 +19,7 @@ DEFAULTS = f"{SUITES}/defaults.yaml"
 # In `runs/<suite>/`, where no dataset or method can have such a name.
 BASELINES = "_baselines"  # in the folder of a dataset, beside its methods
 CLAIMS = "_claims"  # beside the folders of datasets
+FAILURES = "_failures"  # notes of the stages that failed
 
 LATEST = "latest"  # the report of the present results, beside the released ones
 PAGES = ("report.md", "claims.md")
@@ -27,7 +28,7 @@ REPORT = "report"  # the name of the stage
 # `work/` is safe to delete. The lock of a run is not in it: deleting `work/` must not let a second run in.
 RUN_LOCK = Path(".ebmbench/lock")
 LOCKS = Path(WORK, "locks")
-FAILURES = Path(WORK, "failures")
+TRACEBACKS = Path(WORK, "failures")
 DOWNLOADS = Path(WORK, "downloads")
 TUNING_LOGS = Path(WORK, "tuning")
 TESTED_CLAIMS = Path(WORK, "claims")  # by `ebmbench claims run`
@@ -77,6 +78,16 @@ def record_file(root: Path, suite: str, stage: str) -> Path:
         return cell_folder(root, suite, item, BASELINES) / "record.json"
     dataset, _, method = item.partition("-")
     return cell_folder(root, suite, dataset, method) / "record" / f"{kind}.json"
+
+
+def failure_file(root: Path, suite: str, stage: str) -> Path:
+    """`runs/<suite>/_failures/<stage>.json`: why a stage failed (`failures.py`)."""
+    return suite_folder(root, suite) / FAILURES / f"{file_stem(stage)}.json"
+
+
+def traceback_file(root: Path, stage: str) -> Path:
+    """Where the traceback of a stage that failed is."""
+    return root / TRACEBACKS / f"{file_stem(stage)}.log"
 
 
 def lock_file(root: Path, name: str) -> Path:

@@ -16,9 +16,8 @@ from typing import Any
 from uuid import uuid4
 
 from ebmbench.errors import UserError
-from ebmbench.workspace.failures import failure_path
 from ebmbench.workspace.files import write_text
-from ebmbench.workspace.layout import DVC_LOCK, REPORT
+from ebmbench.workspace.layout import DVC_LOCK, REPORT, failure_file, suite_of
 from pipelines.cluster import NEEDS_EXTRA
 from pipelines.cluster.download import LOG, Downloader
 from pipelines.cluster.job import Job, JobResult, create_job, run_job
@@ -87,7 +86,7 @@ class ClusterRunner:
             lost = future.exception() if future.status == "error" else "the scheduler is gone"
             return Outcome(FAILED, cause=f"no worker could finish it: {lost}")
         result: JobResult = future.result()
-        log, reason = log_path(stage), failure_path(self.root, stage)
+        log, reason = log_path(stage), failure_file(self.root, suite_of(self.root), stage)
         (self.root / log).parent.mkdir(parents=True, exist_ok=True)
         (self.root / log).write_text(f"worker: {result.worker}\n{result.log}", encoding="utf-8")
         reason.unlink(missing_ok=True)

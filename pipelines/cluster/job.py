@@ -13,9 +13,8 @@ from pathlib import Path
 from threading import Event, Thread
 
 from ebmbench.errors import UserError
-from ebmbench.workspace.failures import failure_path
 from ebmbench.workspace.git import git
-from ebmbench.workspace.layout import DVC_LOCK, PARAMS_YAML, REPORTS
+from ebmbench.workspace.layout import DVC_LOCK, PARAMS_YAML, REPORTS, failure_file, suite_of
 from pipelines.cluster.worker_clone import WorkerClone
 from pipelines.execution.dvc import DVC
 from pipelines.execution.process import last_error, log_path, reproduce, run_guarded
@@ -71,7 +70,7 @@ def run_job(job: Job) -> JobResult:
             outcome = _run_stage(clone.root, job.stage, stop, variables)
         except UserError as error:
             return JobResult(Outcome(FAILED, cause=f"worker {name}: {error}"), name, f"error: {error}\n")
-    log, reason = clone.root / log_path(job.stage), failure_path(clone.root, job.stage)
+    log, reason = clone.root / log_path(job.stage), failure_file(clone.root, suite_of(clone.root), job.stage)
     entry = entry_text(clone.root / DVC_LOCK, job.stage)
     return JobResult(outcome, name, _read_end(log), entry, _read_end(reason) if reason.exists() else None)
 

@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event
 
-from ebmbench.workspace import failures
-from ebmbench.workspace.layout import DVC_LOCK, LOGS
+from ebmbench.workspace.failures import forget_failure
+from ebmbench.workspace.layout import DVC_LOCK, LOGS, suite_of
 from ebmbench.workspace.progress import VARIABLE
 from pipelines.display import progress_file
 from pipelines.execution import guard
@@ -92,7 +92,7 @@ def reproduce(
     """
     log = log_path(stage)
     (root / log).unlink(missing_ok=True)
-    failures.clear(root, stage)  # an old reason must not explain a stage that now cannot even start
+    forget_failure(root, suite_of(root), stage)  # an old reason must not explain a stage that now cannot even start
     start = time.monotonic()
     with progress_file(root, stage) as progress:
         kind = _reproduce(root, stage, stop, [*options], {**variables, VARIABLE: str(progress)}, force)

@@ -17,7 +17,6 @@ from prefect.exceptions import TerminationSignal
 from prefect.states import Cancelled, Completed, Failed
 
 from ebmbench.errors import in_words
-from ebmbench.workspace.layout import REPORT
 from ebmbench.workspace.locks import hold_workspace
 from pipelines.display import progress_reader, repeat, show_progress
 from pipelines.execution.local import Runner, open_runner
@@ -72,8 +71,7 @@ def _run_stages(root: Path, artifacts: Artifacts, runner: Runner, keep_going: bo
                 outcomes[stage.name] = outcome
             artifacts.count(stage, outcome)
 
-        # The report always runs: it shows failures, and these are in no file that DVC compares.
-        forced = {REPORT, *(stage.name for stage in plan.todo if stage.force)}
+        forced = {stage.name for stage in plan.todo if stage.force}
         run_stage = _as_task(runner, forced)
         stopped = _catch_stop(lambda: run_queue(plan, runner.capacity, run_stage, keep_going, on_event, stop), stop)
     return conclude(root, plan, outcomes, time.monotonic() - start, stopped)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from ebmbench.report.build import build
+from ebmbench.workspace.failures import note_failure
 from tests.browser.conftest import Visit
 from tests.browser.contrast import READ, contrast
 from tests.report.printed import tables
-from tests.report.suite import write_json
 
 OPEN = "document.querySelectorAll('details').forEach((fold) => { fold.open = true; })"
 CELLS = "all => all.map((table) => [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent)))"
@@ -96,8 +96,7 @@ def test_a_fold_opens_and_shows_its_table(report: Path, visit: Visit) -> None:
 @pytest.fixture
 def injected(root: Path, params: dict[str, Any]) -> Path:
     """The report of a suite that failed with a message full of marks."""
-    note = {"stage": "train@two_moons-adance", "reason": REASON}
-    write_json(root / "work/failures/train_two_moons-adance.json", note)
+    note_failure(root, "tiny", "train@two_moons-adance", REASON)
     return build(root, params)
 
 

@@ -62,7 +62,7 @@ def write_images(root: Path, shape: tuple[int, int, int] = (1, 8, 8), dataset: s
     for method in dict.fromkeys(name.split(" ")[0] for name in LEVELS):
         _write_cell(cells / method, dataset, [name for name in LEVELS if name.split(" ")[0] == method], shape)
     note = {"stage": f"train@{dataset}-ssm", "reason": "out of memory"}
-    write_json(root / "work" / "failures" / f"train_{dataset}-ssm.json", note)
+    write_json(root / "runs" / "pictures" / "_failures" / f"train_{dataset}-ssm.json", note)
     write_records(root, PARAMS)
     return root
 

@@ -9,6 +9,7 @@ import csv
 import json
 import math
 import re
+import shutil
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,7 @@ def write_suite(root: Path, params: dict[str, Any] = PARAMS) -> Path:
         ["adance interval=10", "adance interval=5"],
     )
     note = {"stage": "train@two_moons-adance", "reason": "out of memory | at step 7"}
-    write_json(root / "work" / "failures" / "train_two_moons-adance.json", note)
+    write_json(runs / "_failures" / "train_two_moons-adance.json", note)
     write_records(root, params)
     return root
 
@@ -91,6 +92,15 @@ def write_data(root: Path, facts: dict[str, Any]) -> None:
     """What prepare and features leave, as far as the report looks."""
     write_json(root / "prepared" / facts["name"] / "facts.json", facts)
     write_json(root / "features" / facts["name"] / "status.json", {"status": "skipped"})
+
+
+def remove_outputs(root: Path, stage: str, suite: str = "tiny") -> None:
+    """As DVC does before a stage runs: its record goes with its other outputs."""
+    kind, _, item = stage.partition("@")
+    dataset, _, method = item.partition("-")
+    folders = {"prepare": root / "prepared" / item, "features": root / "features" / item}
+    shutil.rmtree(folders.get(kind, root / "runs" / suite / dataset / method / kind))
+    record_file(root, suite, stage).unlink()
 
 
 def write_records(root: Path, params: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ from ebmbench.report.claims.text import number
 from ebmbench.report.compare.claims import compare_claims
 from ebmbench.report.compare.page import compare, compare_with_release
 from ebmbench.report.release import release, write_index
+from ebmbench.workspace.failures import note_failure
 from tests.claims.testing.sample import NAME, coin, known
 from tests.report.suite import write_stage_record
 
@@ -36,9 +37,7 @@ def account(root: Path, bias: float) -> None:
 def project(tmp_path: Path) -> Path:
     (tmp_path / "params.yaml").write_text(json.dumps(PARAMS), encoding="utf-8")
     account(tmp_path, 0.6)
-    (tmp_path / "work/failures").mkdir()
-    failure = {"stage": "claim@one_that_failed", "reason": "ValueError: | <b>no</b>"}
-    (tmp_path / "work/failures/claim_one_that_failed.json").write_text(json.dumps(failure))
+    note_failure(tmp_path, "claims", "claim@one_that_failed", "ValueError: | <b>no</b>")
     build_claims(tmp_path, PARAMS)
     return tmp_path
 

@@ -11,7 +11,8 @@ import pytest
 from ebmbench.errors import UserError
 from ebmbench.report.results.frame import collect
 from ebmbench.report.results.table import COLUMNS, load_results, write_results
-from tests.report.suite import write_records
+from ebmbench.workspace.failures import note_failure
+from tests.report.suite import remove_outputs, write_records
 
 Params = dict[str, Any]
 
@@ -52,23 +53,21 @@ def test_a_cell_without_train_gives_no_old_numbers(root: Path, params: Params) -
 
 
 @pytest.mark.parametrize(
-    ("gone", "stage"),
-    [("runs/tiny/two_moons/mle/sample", "sample@two_moons-mle"), ("prepared/two_moons", "prepare@two_moons")],
+    "stage",
+    ["sample@two_moons-mle", "prepare@two_moons"],
 )
-def test_a_cell_whose_upstream_failed_gives_no_old_numbers(root: Path, params: Params, gone: str, stage: str) -> None:
-    shutil.rmtree(root / gone)
-    note = root / "work" / "failures" / f"{stage.replace('@', '_')}.json"
-    note.write_text(json.dumps({"stage": stage, "reason": "no space"}), encoding="utf-8")
+def test_a_cell_whose_upstream_failed_gives_no_old_numbers(root: Path, params: Params, stage: str) -> None:
+    remove_outputs(root, stage)
+    note_failure(root, "tiny", stage, "no space")
     assert state(root, params, "two_moons", "mle") == ({"failed"}, f"`{stage}`: no space")
 
 
 @pytest.mark.parametrize("method", ["mle", "_baselines"])
 def test_a_cell_that_was_never_tried_tells_why_there_are_no_data(root: Path, params: Params, method: str) -> None:
-    note = root / "work" / "failures" / "prepare_two_moons.json"
-    note.write_text(json.dumps({"stage": "prepare@two_moons", "reason": "no files"}), encoding="utf-8")
+    note_failure(root, "tiny", "prepare@two_moons", "no files")
     shutil.rmtree(root / "runs/tiny/two_moons" / method)
     assert "no files" not in state(root, params, "two_moons", method)[1]  # an old note: the data are there
-    shutil.rmtree(root / "prepared/two_moons")
+    remove_outputs(root, "prepare@two_moons")
     assert state(root, params, "two_moons", method) == ({"failed"}, "`prepare@two_moons`: no files")
 
 

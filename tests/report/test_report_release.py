@@ -12,7 +12,7 @@ from ebmbench.report.release import list_releases, release, write_index
 from ebmbench.report.results.provenance import collect_provenance, describe_versions, lock_hash
 from ebmbench.report.results.table import load_results, write_results
 from ebmbench.workspace.code_hash import versions
-from ebmbench.workspace.failures import note
+from ebmbench.workspace.failures import note_failure
 from tests.report.suite import PARAMS
 
 
@@ -134,7 +134,7 @@ def test_a_report_that_does_not_say_its_parameters_is_not_released(project: Path
 
 
 def test_a_report_that_outlived_a_build_that_failed_is_not_released(project: Path) -> None:
-    note(project, "report", "OSError: no space left")
+    note_failure(project, "tiny", "report", "OSError: no space left")
     with pytest.raises(UserError, match=r"older than a build that failed \(OSError: no space left\)"):
         release(project, "tiny", "0.1.0")
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
@@ -19,7 +18,8 @@ from ebmbench.report.results.provenance import collect_provenance
 from ebmbench.report.results.staleness import Present, differences
 from ebmbench.report.results.suite import Results
 from ebmbench.report.sections import abstract, glance
-from ebmbench.workspace.failures import note
+from ebmbench.workspace.failures import note_failure
+from tests.report.suite import remove_outputs
 
 Params = dict[str, Any]
 ALL = {"oracle", "gaussian", "mle", "adance", "ncsn"}
@@ -56,8 +56,8 @@ def test_a_suite_whose_records_fit_is_shown(root: Path, whole: Params) -> None:
 
 
 def test_a_source_that_cannot_be_prepared_leaves_no_number_of_methods_or_baselines(root: Path, whole: Params) -> None:
-    shutil.rmtree(root / "prepared/eight_gaussians")
-    note(root, "prepare@eight_gaussians", "UserError: mine.npy: found NaN in row 3")
+    remove_outputs(root, "prepare@eight_gaussians")
+    note_failure(root, "tiny", "prepare@eight_gaussians", "UserError: mine.npy: found NaN in row 3")
     frame = collect(root, whole)
     assert states(frame) == dict.fromkeys(["_baselines", "mle", "adance", "ncsn"], "failed")
     told = "failed: `prepare@eight_gaussians`: UserError: mine.npy: found NaN in row 3"
@@ -70,16 +70,16 @@ def test_a_source_that_cannot_be_prepared_leaves_no_number_of_methods_or_baselin
 
 
 def test_without_features_the_old_numbers_of_the_evaluation_are_not_shown(root: Path, whole: Params) -> None:
-    shutil.rmtree(root / "features/eight_gaussians")
+    remove_outputs(root, "features@eight_gaussians")
     assert reason(collect(root, whole), "mle") == "failed: no features: no `features/eight_gaussians`"
-    note(root, "features@eight_gaussians", "ValueError: no labels")
+    note_failure(root, "tiny", "features@eight_gaussians", "ValueError: no labels")
     frame = collect(root, whole)
     assert states(frame) == dict.fromkeys(["_baselines", "mle", "adance", "ncsn"], "failed")
     assert reason(frame, "mle") == "failed: `features@eight_gaussians`: ValueError: no labels"
 
 
 def test_a_stage_that_failed_after_it_wrote_its_outputs_failed(root: Path, whole: Params) -> None:
-    note(root, "evaluate@eight_gaussians-mle", "UserError: metrics changed while the stage ran")
+    note_failure(root, "tiny", "evaluate@eight_gaussians-mle", "UserError: metrics changed while the stage ran")
     assert states(collect(root, whole))["mle"] == "ok"  # an old note: the record says that it ended well
     (root / "runs/tiny/eight_gaussians/mle/record/evaluate.json").unlink()
     assert "failed: `evaluate@eight_gaussians-mle`: UserError" in reason(collect(root, whole), "mle")
@@ -168,7 +168,7 @@ def test_each_of_the_records_is_needed(root: Path, whole: Params) -> None:
 
 def test_a_stale_cell_tells_what_failed_since(root: Path, whole: Params) -> None:
     (root / "eight_gaussians.npy").write_text("nan")
-    note(root, "prepare@eight_gaussians", "UserError: found NaN")
+    note_failure(root, "tiny", "prepare@eight_gaussians", "UserError: found NaN")
     told = "made from other files than are here now: `eight_gaussians.npy`; `prepare@eight_gaussians`: UserError"
     assert told in reason(collect(root, whole), "_baselines")
 

@@ -13,6 +13,7 @@ from ebmbench.stages.inputs import require_keys
 from ebmbench.stages.runner import run_stage
 from ebmbench.workspace.failures import failure_of
 from ebmbench.workspace.files import read_json
+from ebmbench.workspace.layout import failure_file, traceback_file
 from ebmbench.workspace.reads import Reads
 from ebmbench.workspace.record import hash_of
 
@@ -173,7 +174,7 @@ def test_a_crash_without_a_word_is_not_explained_by_an_earlier_failure(project: 
     )
     env = os.environ | {"PYTHONPATH": str(ROOT)}
     assert subprocess.run([sys.executable, "-c", script], cwd=project, env=env, check=False).returncode == 9
-    assert "without a word" in failure_of(project, "train@a-dsm")
+    assert "without a word" in failure_of(project, "s", "train@a-dsm")
     assert not (project / "work" / "failures" / "train_a-dsm.log").exists()
 
 
@@ -193,14 +194,14 @@ def test_a_failure_that_cannot_be_encoded_is_told_all_the_same(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_stage("train@a-dsm", unspeakable) == 1
-    failures, said = project / "work" / "failures", r"ValueError: no file \udcff\x1b[2J"
-    assert read_json(failures / "train_a-dsm.json")["reason"] == said
-    assert r"no file \udcff" in (failures / "train_a-dsm.log").read_text(encoding="utf-8")
+    said = r"ValueError: no file \udcff\x1b[2J"
+    assert failure_of(project, "s", "train@a-dsm") == said
+    assert r"no file \udcff" in traceback_file(project, "train@a-dsm").read_text(encoding="utf-8")
     assert said in capsys.readouterr().err
 
 
 def test_a_crash_leaves_its_reason_and_success_removes_it(project: Path) -> None:
-    note = project / "work" / "failures" / "train_a-dsm.json"
+    note = failure_file(project, "s", "train@a-dsm")
     assert run_stage("train@a-dsm", crash) == 1
     assert read_json(note) == {"stage": "train@a-dsm", "reason": "ArithmeticError: too large"}
     assert run_stage("train@a-dsm", lambda root: None) == 0
@@ -237,7 +238,8 @@ def test_a_lack_of_room_is_one_line_without_a_traceback(
 
     assert run_stage("train@a-dsm", fail) == 1
     assert capsys.readouterr().err == f"error: train@a-dsm: {words}\n"
-    assert [file.name for file in (project / "work" / "failures").iterdir()] == ["train_a-dsm.json"]
+    assert failure_file(project, "s", "train@a-dsm").exists()
+    assert not traceback_file(project, "train@a-dsm").exists()
 
 
 def test_a_cell_has_one_owner(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ from ebmbench.core import checkpoint
 from ebmbench.errors import UserError
 from ebmbench.stages.preparation import OF_BASELINES, OF_CELL, OF_CLAIM, prune, ready, refill
 from ebmbench.workspace.cell import Cell
+from ebmbench.workspace.failures import note_failure
 from ebmbench.workspace.files import write_json, write_text
 from ebmbench.workspace.layout import record_file
 from ebmbench.workspace.manifest import SAMPLED, TRAINED, materialising
@@ -148,9 +149,12 @@ def test_of_a_cell_that_left_the_suite_only_what_stages_wrote_goes(
     for file in mine:
         write_text(suite / file, "mine")
     (suite / "b/linked").symlink_to(suite / "a")
+    for stage in ("train@a-dsm", "train@a-gone", "report"):
+        note_failure(pulled, "s", stage, "no space")
     assert prune(pulled, load_params(pulled)) == ["gone", "a/gone", "b/_baselines"]
     left = {path.relative_to(suite).as_posix() for path in suite.rglob("*") if path.is_file()}
-    assert {file for file in left if not file.startswith("a/")} == set(mine)
+    notes = {"_failures/train_a-dsm.json", "_failures/report.json"}  # of what the suite still has
+    assert {file for file in left if not file.startswith("a/")} == {*mine, *notes}
     assert (suite / "a/dsm/train" / LABEL / "model.safetensors").is_file()
     assert {path.name for path in (suite / "a").iterdir()} == {"dsm", "copy"}
     told = capsys.readouterr().err.splitlines()

@@ -77,7 +77,7 @@ def _collect_claim(present: Present, name: str) -> ClaimResult:
     """One claim; a verdict that was reached with other parameters or code than the present ones does not count."""
     folder = claim_folder(present.root, present.suite, name)
     stage = f"claim@{name}"
-    record, failure = read_json_or_empty(folder / "verdict.json"), failure_of(present.root, stage)
+    record, failure = read_json_or_empty(folder / "verdict.json"), failure_of(present.root, present.suite, stage)
     if not record or (failure and present.record(stage) is None):
         return ClaimResult(name, folder, {}, FAILED if failure else NOT_RUN, failure)
     if stale := explain_staleness(present, [stage]):

@@ -18,7 +18,7 @@ import pandas as pd
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.staleness import Present, Versions, explain_staleness, recorded_versions
 from ebmbench.report.results.table import Row, read_rows
-from ebmbench.workspace.layout import BASELINES, cell_folder, features_folder, prepared_folder
+from ebmbench.workspace.layout import BASELINES, cell_folder, record_file
 
 LOST = ("failed", "stale")  # cells without valid numbers
 OTHERWISE = "made with other parameters, files or code than are here now"
@@ -44,7 +44,7 @@ def read_cell(present: Present, dataset: str, method: str) -> Cell:
         "trained but not sampled: no `sample/`": (folder / "sample").is_dir(),
         "trained but not evaluated: no `metrics.json` or `rows.csv`": _evaluated(folder),
     }
-    if lost := _lost(present, stages, _data(present.root, dataset) | there):
+    if lost := _lost(present, stages, _data(present, dataset) | there):
         return lost
     different = ", ".join(_mismatches(read_json_or_empty(folder / "metrics.json"), runs))
     older = f"the numbers are of older runs than the models in `train/` ({different})" if different else ""
@@ -56,7 +56,7 @@ def read_baselines(present: Present, dataset: str) -> Cell:
     folder = cell_folder(present.root, present.suite, dataset, BASELINES)
     stages = stages_of(dataset, BASELINES)
     there = {"not run: no `rows.csv`": _evaluated(folder)}
-    lost = _lost(present, stages, _data(present.root, dataset) | there)
+    lost = _lost(present, stages, _data(present, dataset) | there)
     return lost or _stale(present, stages) or Cell("ok", rows=read_rows(folder / "rows.csv"))
 
 
@@ -91,11 +91,12 @@ def read_json_or_empty(file: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _data(root: Path, dataset: str) -> dict[str, bool]:
-    """Whether the outputs of the stages before a cell's own are there, by the reason to give if not."""
+def _data(present: Present, dataset: str) -> dict[str, bool]:
+    """Whether the stages before a cell's own left their records, which come and go with their outputs."""
+    data, features = (record_file(present.root, present.suite, f"{kind}@{dataset}") for kind in ("prepare", "features"))
     return {
-        f"no data: no `prepared/{dataset}`": (prepared_folder(root, dataset) / "facts.json").is_file(),
-        f"no features: no `features/{dataset}`": features_folder(root, dataset).is_dir(),
+        f"no data: no `prepared/{dataset}`": data.is_file(),
+        f"no features: no `features/{dataset}`": features.is_file(),
     }
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ebmbench.workspace.failures import failure_of, failure_path
-from ebmbench.workspace.layout import record_file
+from ebmbench.workspace.failures import failure_of
+from ebmbench.workspace.layout import failure_file, record_file
 from ebmbench.workspace.record import Record, hash_of, read_record
 
 SHOWN = 3  # of the keys and files that differ
@@ -45,12 +45,12 @@ class Present:
 
     def failed_since(self, stage: str) -> bool:
         """Whether a stage's failure is newer than its outputs: DVC may have brought these back from its cache."""
-        note, record = failure_path(self.root, stage), record_file(self.root, self.suite, stage)
+        note, record = failure_file(self.root, self.suite, stage), record_file(self.root, self.suite, stage)
         return note.is_file() and not (record.is_file() and record.stat().st_mtime > note.stat().st_mtime)
 
     def failure(self, *stages: str) -> str:
         """The note of the first of these stages that failed; empty if none left one."""
-        noted = ((stage, failure_of(self.root, stage)) for stage in stages)
+        noted = ((stage, failure_of(self.root, self.suite, stage)) for stage in stages)
         return next((f"`{stage}`: {reason}" for stage, reason in noted if reason), "")
 
 
