@@ -23,7 +23,7 @@ from ebmbench.claims.testing.claim import Arms, Claim, stacked
 from ebmbench.claims.testing.criterion import Criterion
 from ebmbench.core.contrastive import contrastive
 from ebmbench.core.dataset import Facts
-from ebmbench.core.streams import standard, stream
+from ebmbench.core.streams import normal_on_cpu, stream
 from ebmbench.data import two_moons
 from ebmbench.methods import ssm
 from ebmbench.models import mlp
@@ -85,7 +85,7 @@ def _one_step(network: mlp.Model, x: Tensor, epsilon: float, share: float, facts
     name = ("claim", "cd_one_is_score_matching", "step")
     drifted = valid.model_copy(update={"noise_std": 0.0}).run(network, x, stream(0, *name)).x
     added = valid.run(network, x, stream(0, *name)).x - drifted
-    noise_std = share * float((added / standard(x, stream(0, *name))).mean())
+    noise_std = share * float((added / normal_on_cpu(x, stream(0, *name))).mean())
     nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
     loss = x.new_zeros(())
     for (z1, w1), (z2, w2) in itertools.product(zip(nodes, weights / weights.sum(), strict=True), repeat=2):

@@ -24,38 +24,38 @@ def stream(seed: int, *name: str | int) -> torch.Generator:
     return torch.Generator().manual_seed(number)
 
 
-def standard(like: Tensor, generator: torch.Generator) -> Tensor:
-    """Standard normal numbers of a tensor's shape and type, drawn on the CPU: the same for every device."""
+def normal_on_cpu(like: Tensor, generator: torch.Generator) -> Tensor:
+    """Standard normal numbers of a tensor's shape and type. On the CPU, so that they are the same for every device."""
     return torch.randn(like.shape, generator=generator, dtype=like.dtype)
 
 
-def even(like: Tensor, generator: torch.Generator) -> Tensor:
-    """One number in [0, 1) for each event `(B, *event)`, of its type, drawn likewise."""
+def uniform_per_event(like: Tensor, generator: torch.Generator) -> Tensor:
+    """One number in [0, 1) for each event of `(B, *event)`, of its type, on the CPU."""
     return torch.rand(len(like), generator=generator, dtype=like.dtype)
 
 
 def normal(like: Tensor, generator: torch.Generator) -> Tensor:
     """Standard normal numbers of a tensor's shape and type, moved to its device."""
-    return standard(like, generator).to(like.device)
+    return normal_on_cpu(like, generator).to(like.device)
 
 
 def uniform(like: Tensor, generator: torch.Generator) -> Tensor:
-    """Numbers in [0, 1) of a tensor's shape and type, drawn likewise."""
+    """Numbers in [0, 1) of a tensor's shape and type, moved to its device."""
     return torch.rand(like.shape, generator=generator, dtype=like.dtype).to(like.device)
 
 
-def along(
+def draw_ahead(
     like: Tensor, steps: int, draw: Callable[[], tuple[Tensor, ...]], block: int | None = None
 ) -> Iterator[tuple[Tensor, ...]]:
-    """What `draw` gives on the CPU for each step of a chain, on the device of `like`.
+    """Call `draw`, which draws on the CPU, for each step of a chain, and give its tensors on the device of `like`.
 
-    Off the CPU, draws are moved there many steps at a time: a transfer at each step would make the chain wait for it.
+    For another device the numbers of many steps are moved together, so that the chain does not wait at each step.
     """
-    there = like.device.type == "cpu"
-    block = block or (1 if there else max(1, BLOCK // max(1, like.numel())))
+    on_cpu = like.device.type == "cpu"
+    block = block or (1 if on_cpu else max(1, BLOCK // max(1, like.numel())))
     for start in range(0, steps, block):
         drawn = [draw() for _ in range(min(block, steps - start))]
-        if block > 1 or not there:
+        if block > 1 or not on_cpu:
             columns = [torch.stack(column).to(like.device, non_blocking=True) for column in zip(*drawn, strict=True)]
             drawn = list(zip(*columns, strict=True))
         yield from drawn

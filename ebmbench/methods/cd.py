@@ -58,7 +58,7 @@ class Method(method.Method):
 
         chain = self.buffer.advance(move, x, self.settings.reset, draw) if self.settings.persistent else move(x)
         loss, gap = contrastive(energy, x, chain.x, self.settings.energy_penalty)
-        self.last = {"energy_gap": gap, **chain.named()}
+        self.last = {"energy_gap": gap, **chain.columns()}
         return loss
 
     @classmethod

@@ -21,7 +21,7 @@ from torch.nn.functional import softplus
 from ebmbench.core import method
 from ebmbench.core.energy import Energy
 from ebmbench.core.meter import Meter
-from ebmbench.core.streams import Draw, standard
+from ebmbench.core.streams import Draw, normal_on_cpu
 from ebmbench.samplers.common.choice import Sampler
 
 PAPER = "Ceylan & Gutmann, Conditional noise-contrastive estimation of unnormalised models, ICML 2018"
@@ -59,5 +59,5 @@ class Method(method.Method):
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
         """One batch with fresh noise."""
         copies = x.new_empty(1).expand(self.settings.ratio * len(x), *x.shape[1:])
-        noise = standard(copies, draw("noise")).to(x.device)
+        noise = normal_on_cpu(copies, draw("noise")).to(x.device)
         return conditional_noise_contrastive(energy, x, noise, self.settings.sigma * self.facts.unit)

@@ -61,7 +61,7 @@ class Method(method.Method):
         """One batch against the samples of chains."""
         chain = self._chain(energy, x, draw)
         loss, gap = contrastive(energy, x, chain.x, self.settings.energy_penalty)
-        self.last = {"energy_gap": gap, **chain.named()}
+        self.last = {"energy_gap": gap, **chain.columns()}
         return loss
 
     def _chain(self, energy: Meter, x: Tensor, draw: Draw) -> Chain:

@@ -2,8 +2,8 @@
 
 import torch
 
-from ebmbench.metrics.common import modes
 from ebmbench.metrics.common.evaluation import Evaluation, Value
+from ebmbench.metrics.mode_density import density_weights, region_weights, weight_error
 
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
 YEAR = 2019
@@ -16,7 +16,7 @@ FLOOR = 0.05
 def compute(e: Evaluation) -> Value:
     """What the sampler finds, which may differ from what the energy says. Needs no grid of the model's."""
     samples = e.samples.double()
-    found = modes.weights(e.nearest_mode(samples), torch.ones(len(samples)).double(), len(e.truth.centres))
+    found = region_weights(e.nearest_mode(samples), torch.ones(len(samples)).double(), len(e.truth.centres))
     own = e.truth_grid
-    value = modes.error(found, modes.density_weights(e, own.log_q, own))
+    value = weight_error(found, density_weights(e, own.log_q, own))
     return Value(value, n=len(samples), protocol=f"{e.samples_protocol}, nearest of {len(found)} centres")

@@ -26,7 +26,7 @@ from torch.nn.functional import grid_sample
 
 from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy
-from ebmbench.core.streams import standard
+from ebmbench.core.streams import normal_on_cpu
 from ebmbench.errors import UserError
 from ebmbench.samplers import langevin
 from ebmbench.samplers.common.chain import Chain, moments
@@ -69,7 +69,7 @@ class Settings(langevin.Settings):
         for start in range(0, self.steps, self.every):
             taken = min(self.every, self.steps - start)
             x = warped(
-                chain.x, standard(x[:, :1].expand(-1, 2, -1, -1), generator).to(x), self.amplitude, self.smoothness
+                chain.x, normal_on_cpu(x[:, :1].expand(-1, 2, -1, -1), generator).to(x), self.amplitude, self.smoothness
             )
             chain = self._steps(energy, x, taken, generator)
             total = total + taken * chain.diagnostics["gradient_norm"]

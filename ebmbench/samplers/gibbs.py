@@ -15,7 +15,7 @@ from ebmbench.core.energy import Energy
 from ebmbench.core.streams import uniform
 from ebmbench.errors import UserError
 from ebmbench.samplers.common.chain import Chain, SamplerSettings
-from ebmbench.samplers.common.metropolis import moved
+from ebmbench.samplers.common.metropolis import select
 
 PAPER = (
     "Geman & Geman, Stochastic Relaxation, Gibbs Distributions, and the Bayesian Restoration of Images, TPAMI 6, 1984"
@@ -55,7 +55,7 @@ def gibbs(energy: Energy, x: Tensor, steps: int, generator: Generator) -> Chain:
             present = x.flatten(1)[:, unit]
             on = uniform(present, generator) < conditional(present, e, e_other)
             flip = on != (present > 0)
-            x, e = moved(flip, (other, e_other), (x, e))
+            x, e = select(flip, (other, e_other), (x, e))
             flips = flips + flip.float().mean()
     return Chain(x, {"flips": flips / (steps * units)})
 

@@ -18,10 +18,9 @@ from pydantic import Field
 from torch import Generator, Tensor
 
 from ebmbench.core.energy import Energy, energy_and_score, fixed
-from ebmbench.core.streams import along, even, standard
-from ebmbench.samplers.common.chain import Chain, SteppingSettings
-from ebmbench.samplers.common.metropolis import Moves, moved
-from ebmbench.samplers.common.norms import Norms
+from ebmbench.core.streams import draw_ahead, normal_on_cpu, uniform_per_event
+from ebmbench.samplers.common.chain import Chain, GradientNorms, SteppingSettings
+from ebmbench.samplers.common.metropolis import AcceptanceRate, select
 
 PAPER = "Duane, Kennedy, Pendleton & Roweth, Hybrid Monte Carlo, Physics Letters B 195(2), 1987"
 YEAR = 1987
@@ -51,15 +50,15 @@ class State(NamedTuple):
 @torch.no_grad()
 def hmc(energy: Energy, x: Tensor, steps: int, epsilon: float, length: int, generator: Generator) -> Chain:
     """Move all chains from `x` (which is left alone) by `steps` proposals of `length` leapfrog steps."""
-    energy, norms, moves = fixed(energy), Norms(x, steps), Moves(x)
+    energy, norms, rate = fixed(energy), GradientNorms(x, steps), AcceptanceRate(x)
     state = State(x.detach(), *energy_and_score(energy, x))
-    for momentum, share in along(x, steps, lambda: (standard(x, generator), even(x, generator))):
+    for momentum, share in draw_ahead(x, steps, lambda: (normal_on_cpu(x, generator), uniform_per_event(x, generator))):
         proposal, end = leapfrog(energy, state, momentum, epsilon, length)
         accept = share.log() < state.e + _kinetic(momentum) - proposal.e - _kinetic(end)
-        state = State(*moved(accept, proposal, state))
-        moves.add(accept)
+        state = State(*select(accept, proposal, state))
+        rate.add(accept)
         norms.add(state.s)
-    return Chain(state.x, {**moves.told(), **norms.told()})
+    return Chain(state.x, {**rate.diagnostics(), **norms.diagnostics()})
 
 
 def leapfrog(energy: Energy, state: State, momentum: Tensor, epsilon: float, length: int) -> tuple[State, Tensor]:

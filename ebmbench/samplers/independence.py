@@ -18,7 +18,7 @@ from ebmbench.core.energy import Energy, fixed
 from ebmbench.core.streams import normal
 from ebmbench.errors import UserError
 from ebmbench.samplers.common.chain import Chain, SamplerSettings
-from ebmbench.samplers.common.metropolis import Moves, accepted, moved
+from ebmbench.samplers.common.metropolis import AcceptanceRate, draw_acceptance, select
 
 PAPER = "Hastings, Monte Carlo Sampling Methods Using Markov Chains and Their Applications, Biometrika 57(1), 1970"
 YEAR = 1970
@@ -65,15 +65,15 @@ def independence(energy: Energy, x: Tensor, steps: int, mean: Tensor, width: flo
     """Move all chains from `x` (which is left alone) by `steps` proposals."""
     energy = fixed(energy)
     e, log_q = energy(x), _log_density((x - mean) / width)
-    moves = Moves(x)
+    rate = AcceptanceRate(x)
     for _ in range(steps):
         noise = normal(x, generator)
         proposal = mean + width * noise
         e_new, log_q_new = energy(proposal), _log_density(noise)
-        accept = accepted(e - e_new + log_q - log_q_new, x.dtype, generator)
-        x, e, log_q = moved(accept, (proposal, e_new, log_q_new), (x, e, log_q))
-        moves.add(accept)
-    return Chain(x, moves.told())
+        accept = draw_acceptance(e - e_new + log_q - log_q_new, x.dtype, generator)
+        x, e, log_q = select(accept, (proposal, e_new, log_q_new), (x, e, log_q))
+        rate.add(accept)
+    return Chain(x, rate.diagnostics())
 
 
 def _log_density(standardised: Tensor) -> Tensor:

@@ -15,9 +15,8 @@ from torch import Generator, Tensor
 
 from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy, fixed, score
-from ebmbench.core.streams import along, standard
-from ebmbench.samplers.common.chain import Chain, SteppingSettings
-from ebmbench.samplers.common.norms import Norms
+from ebmbench.core.streams import draw_ahead, normal_on_cpu
+from ebmbench.samplers.common.chain import Chain, GradientNorms, SteppingSettings
 
 PAPER = "Welling & Teh, Bayesian Learning via Stochastic Gradient Langevin Dynamics, ICML 2011"
 YEAR = 2011
@@ -76,12 +75,12 @@ def langevin(
     limits: Limits = Limits(),  # noqa: B008
 ) -> Chain:
     """Move all chains from `x` (which is left alone) by `steps` steps."""
-    energy, x, norms = fixed(energy), x.detach().clone(), Norms(x, steps)
-    for (noise,) in along(x, steps, lambda: (standard(x, generator),)):
+    energy, x, norms = fixed(energy), x.detach().clone(), GradientNorms(x, steps)
+    for (noise,) in draw_ahead(x, steps, lambda: (normal_on_cpu(x, generator),)):
         s = score(energy, x)
         norms.add(s)
         drift = s if limits.clip is None else s.clamp(-limits.clip, limits.clip)
         x.add_(drift, alpha=0.5 * step_size).add_(noise, alpha=noise_std)
         if limits.box is not None:
             x.clamp_(-limits.box, limits.box)
-    return Chain(x, norms.told())
+    return Chain(x, norms.diagnostics())

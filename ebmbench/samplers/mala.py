@@ -22,10 +22,9 @@ from pydantic import Field
 from torch import Generator, Tensor
 
 from ebmbench.core.energy import Energy, energy_and_score, fixed
-from ebmbench.core.streams import along, even, standard
-from ebmbench.samplers.common.chain import Chain, SteppingSettings
-from ebmbench.samplers.common.metropolis import Moves, moved
-from ebmbench.samplers.common.norms import Norms
+from ebmbench.core.streams import draw_ahead, normal_on_cpu, uniform_per_event
+from ebmbench.samplers.common.chain import Chain, GradientNorms, SteppingSettings
+from ebmbench.samplers.common.metropolis import AcceptanceRate, select
 
 PAPER = "Roberts & Tweedie, Exponential Convergence of Langevin Distributions, Bernoulli 2(4), 1996"
 YEAR = 1996
@@ -108,7 +107,7 @@ class Proposals(NamedTuple):
         both = (state.drift + proposal.drift).flatten(1)
         odds = torch.linalg.vecdot(both, both + 2 * jump.flatten(1)) / (2 * self.step_size)
         accept = noise.uniform.log() < state.e - proposal.e - odds
-        return State(*moved(accept, proposal, state)), accept
+        return State(*select(accept, proposal, state)), accept
 
 
 @torch.no_grad()
@@ -116,13 +115,14 @@ def mala(
     energy: Energy, x: Tensor, steps: int, step_size: float | Tensor, truncation: float, generator: Generator
 ) -> Chain:
     """Move all chains from `x` (which is left alone) by `steps` proposals."""
-    proposals, norms, moves = Proposals.of(fixed(energy), step_size, truncation), Norms(x, steps), Moves(x)
+    proposals = Proposals.of(fixed(energy), step_size, truncation)
+    norms, rate = GradientNorms(x, steps), AcceptanceRate(x)
     state = proposals.at(x.detach())
     for noise in _noise(x, steps, generator):
         state, accept = proposals.step(state, noise)
-        moves.add(accept)
+        rate.add(accept)
         norms.add(state.s)
-    return Chain(state.x, {**moves.told(), **norms.told()})
+    return Chain(state.x, {**rate.diagnostics(), **norms.diagnostics()})
 
 
 @torch.no_grad()
@@ -140,4 +140,5 @@ def adapted(energy: Energy, x: Tensor, steps: int, settings: Settings, generator
 
 
 def _noise(x: Tensor, steps: int, generator: Generator) -> Iterator[Noise]:
-    return (Noise(*drawn) for drawn in along(x, steps, lambda: (standard(x, generator), even(x, generator))))
+    drawn = draw_ahead(x, steps, lambda: (normal_on_cpu(x, generator), uniform_per_event(x, generator)))
+    return (Noise(*one) for one in drawn)

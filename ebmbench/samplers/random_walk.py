@@ -12,7 +12,7 @@ from torch import Generator, Tensor
 from ebmbench.core.energy import Energy, fixed
 from ebmbench.core.streams import normal
 from ebmbench.samplers.common.chain import Chain, SteppingSettings
-from ebmbench.samplers.common.metropolis import Moves, accepted, moved
+from ebmbench.samplers.common.metropolis import AcceptanceRate, draw_acceptance, select
 
 PAPER = "Metropolis et al., Equation of State Calculations by Fast Computing Machines, J. Chem. Phys. 21(6), 1953"
 YEAR = 1953
@@ -35,11 +35,11 @@ def random_walk(energy: Energy, x: Tensor, steps: int, noise_std: float, generat
     """Move all chains from `x` (which is left alone) by `steps` proposals."""
     energy = fixed(energy)
     e = energy(x)
-    moves = Moves(x)
+    rate = AcceptanceRate(x)
     for _ in range(steps):
         proposal = x + noise_std * normal(x, generator)
         e_new = energy(proposal)
-        accept = accepted(e - e_new, x.dtype, generator)
-        x, e = moved(accept, (proposal, e_new), (x, e))
-        moves.add(accept)
-    return Chain(x, moves.told())
+        accept = draw_acceptance(e - e_new, x.dtype, generator)
+        x, e = select(accept, (proposal, e_new), (x, e))
+        rate.add(accept)
+    return Chain(x, rate.diagnostics())

@@ -1,22 +1,17 @@
-"""The documents tell the truth: links lead somewhere, the example method trains, tables name what exists."""
+"""The documents tell the truth: links lead somewhere, tables name what exists."""
 
 import re
-import types
 from pathlib import Path
 
 import pytest
-import torch
 
-from ebmbench.config.registry import load, names
-from ebmbench.core.meter import Meter
-from ebmbench.core.streams import draws, stream
+from ebmbench.config.registry import names
+from tests.architecture.test_contributing import EXAMPLES
 from tests.architecture.test_layers import ALLOWED
-from tests.conftest import gaussian_facts
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "reports" / "README.md"]
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-EXAMPLE = "ebmbench/methods/flip.py"  # the file that the contributing guide tells to write
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -24,20 +19,6 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
     links = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
     missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
     assert not missing
-
-
-def test_the_example_of_the_contributing_guide_trains() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    example = types.ModuleType("flip")
-    exec(re.search(r"```python\n(.*?)```", text, re.DOTALL)[1], example.__dict__)
-    facts, models = gaussian_facts(2), load("models", "mlp")
-    network = models.Model(models.Settings(width=8), facts).initialise(stream(0, "weights"))
-    energy = Meter(network)
-    method = example.Method(example.Settings(), facts).initialise(draws(0, "start"), network)
-    loss = method(energy, torch.randn(16, 2, generator=stream(0, "x")), draws(0, 0))
-    energy.backward(loss)
-    assert torch.isfinite(loss)
-    assert energy.counts.passes == 64
 
 
 def test_the_readme_names_every_method_and_dataset() -> None:
@@ -85,4 +66,4 @@ def test_every_file_and_folder_of_the_code_that_a_page_names_exists(page: Path) 
         return
     text = page.read_text(encoding="utf-8").replace("<br/>", " ")
     named = re.findall(r"(?<![\w/])((?:ebmbench|pipelines|tests|benchmarks)/[\w/.]*+)(?!<)", text)
-    assert not {name for name in named if not (ROOT / name.rstrip(".")).exists()} - {EXAMPLE}
+    assert not {name for name in named if not (ROOT / name.rstrip(".")).exists()} - set(EXAMPLES)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from ebmbench.core.streams import along, draws, even, standard, stream
+from ebmbench.core.streams import draw_ahead, draws, normal_on_cpu, stream, uniform_per_event
 
 pytestmark = pytest.mark.usefixtures("untouched_global_generator")
 
@@ -38,7 +38,7 @@ def test_draws_ahead_of_a_chain_are_those_of_its_steps(size: tuple[int, ...], bl
 
     def drawn(how: int) -> list[tuple[torch.Tensor, ...]]:
         generator = stream(0, "chain")
-        return list(along(x, 7, lambda: (standard(x, generator), even(x, generator)), how))
+        return list(draw_ahead(x, 7, lambda: (normal_on_cpu(x, generator), uniform_per_event(x, generator)), how))
 
     assert len(drawn(block)) == 7
     for one, other in zip(drawn(block), drawn(1), strict=True):
@@ -49,4 +49,4 @@ def test_draws_ahead_of_a_chain_are_those_of_its_steps(size: tuple[int, ...], bl
 @pytest.mark.parametrize("count", [3, 3000])
 def test_noise_is_where_the_chain_is_however_large_it_is(count: int) -> None:
     like = torch.empty(count, 1000, device="meta")  # a device that is not the CPU, and always there
-    assert all(noise.device == like.device for (noise,) in along(like, 3, lambda: (torch.zeros(count, 1000),)))
+    assert all(noise.device == like.device for (noise,) in draw_ahead(like, 3, lambda: (torch.zeros(count, 1000),)))

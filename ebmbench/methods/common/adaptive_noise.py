@@ -102,7 +102,7 @@ class AdaptiveNoise(method.Method):
         fresh = self.facts.starts(len(x), draw("restart")).to(x.device)
         chain = self.buffer.advance(move, fresh, self.settings.rejuvenation, draw)
         loss, diagnostics = self.contrast(energy, frozen, x, chain.x)
-        self.last = {**diagnostics, **chain.named()}
+        self.last = {**diagnostics, **chain.columns()}
         return loss
 
     def contrast(

@@ -1,23 +1,8 @@
-"""The way from a base density to a model, and Hamiltonian transitions along it.
-
-f_β = p₀^(1−β) · exp(−βE), 0 ≤ β ≤ 1, in the base's coordinates y. A transition is one Hamiltonian proposal of
-`LEAPFROG` steps, reflected at walls, accepted by Metropolis' rule: it leaves f_β exactly in place and can be run
-backwards. E, its gradient and log p₀ are kept with the state, so that a change of β costs nothing.
-
-A *pilot* pass finds, for each β, the step size with an acceptance of `ACCEPTANCE`; and the schedule: temperatures at
-equal steps of ∫ √Var_β(−E − log p₀) dβ, along which each adds alike to the variance of the log-weight (Gelman & Meng
-1998; Grosse et al. 2013), but for a share `EVEN` of them that is spread evenly, in case the pilot was wrong. Both are
-fixed before the chains that count begin, so that their weights stay exactly unbiased.
-
-Measured with 30 temperatures, mean log-weights forward and reverse lie 23 nats apart on a Gaussian a tenth as wide as
-the data in ten dimensions (linear schedule: 69, sigmoid: 34), and 1.05 on a network that learned `eight_gaussians`
-(linear: 1.27, sigmoid: 1.48).
-
-Annealed importance sampling (Neal 2001), forward and reverse: log Z of an energy from both sides.
+"""Annealed importance sampling (Neal 2001), forward and reverse: log Z of an energy from both sides.
 
 Between a base p₀ with known normaliser (`annealing_base`) and exp(−E) lie f_β = p₀^(1−β) · exp(−βE), with
-0 = β₁ < … < β_K = 1 (`annealing_path`). A chain starts at x₁ ~ p₀ and for each β between takes a transition that
-leaves f_β in place. Its weight
+0 = β₁ < … < β_K = 1, in the base's coordinates y. A chain starts at x₁ ~ p₀ and takes for each β between a transition
+that leaves f_β in place. Its weight
 
     log w = Σ_k (β_{k+1} − β_k) · (−E(x_k) − log p₀(x_k))
 
@@ -25,10 +10,20 @@ is unbiased, E w = Z: so E log w ≤ log Z, and log mean w, the *forward* estima
 starts at a sample of the model and goes the same way back has E w′ = 1/Z with the negative sum: −log mean w′, the
 *reverse* estimate, is on average too high (Grosse et al. 2015). Each errs on the other side by b nats with probability
 at most e^(−b) (Markov). Together they are a bracket of log Z, never sorted: reverse below forward by more than
-`CROSSED` standard errors says that the samples are not the model's.
+`CROSSED` standard errors says that the samples are not the model's. The converse does not hold. With samples from q in
+place of the model's p, E w′ = (1/Z) · E[q(x)/p(x)] over the ends x of forward chains: wrong samples are not seen where
+forward chains end as p says, or where they seldom come.
 
-The converse does not hold. Of samples from q in place of the model's p, E w′ = (1/Z) · E[q(x)/p(x)] over the ends x of
-forward chains: wrong samples go unseen where forward chains end as p says, or where they seldom come.
+A transition is one Hamiltonian proposal of `LEAPFROG` steps, reflected at walls, accepted by Metropolis' rule: it
+leaves f_β exactly in place and can be run backwards. E, its gradient and log p₀ are kept with the state, so that a
+change of β costs nothing.
+
+A *pilot* pass finds the step size with an acceptance of `ACCEPTANCE` for each β, and the schedule: temperatures at
+equal steps of ∫ √Var_β(−E − log p₀) dβ, along which each adds alike to the variance of the log-weight (Gelman & Meng
+1998; Grosse et al. 2013), except for a share `EVEN` that is spread evenly, in case the pilot was wrong. Both are fixed
+before the chains that count begin, so that their weights stay exactly unbiased. Measured with 30 temperatures, mean
+log-weights forward and reverse lie 23 nats apart on a Gaussian a tenth as wide as the data in ten dimensions (linear
+schedule: 69, sigmoid: 34), and 1.05 on a network that learned `eight_gaussians` (linear: 1.27, sigmoid: 1.48).
 
 Standard errors are those of the delta method, √((1/share − 1)/N) with the effective share of chains (Σw)²/(N Σw²). A
 share near 1/N means that one chain decides; then the error is no more to be trusted than the estimate.
@@ -52,6 +47,7 @@ PILOT = 200  # temperatures of the pilot pass, at least
 GAIN = 0.5  # how fast the pilot's step size follows
 STEEPNESS = 4.0  # of the pilot's sigmoid schedule (Grosse et al. 2013)
 EVEN = 0.2
+CROSSED = 3.0  # standard errors
 
 
 class Schedule(NamedTuple):
@@ -152,9 +148,6 @@ def interpolated(at: Tensor, x: Tensor, y: Tensor) -> Tensor:
     right = torch.searchsorted(x, at).clamp(1, len(x) - 1)
     share = ((at - x[right - 1]) / (x[right] - x[right - 1])).clamp(0, 1)
     return torch.lerp(y[right - 1], y[right], share)
-
-
-CROSSED = 3.0
 
 
 @dataclass(frozen=True)

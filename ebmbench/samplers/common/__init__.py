@@ -1,1 +1,1 @@
-"""What several samplers share: chains, the Metropolis test, buffers, norms."""
+"""What several samplers share: chains and their settings, the Metropolis rule, buffers."""

@@ -1,15 +1,18 @@
-"""The contract of a sampler: settings that can be read from `params.yaml`, and what a run gives back."""
+"""The contract of a sampler: its settings in `params.yaml`, what a run returns, and the diagnostic of its gradients."""
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Generator, Tensor
 
 from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy
+
+NUMBERS_HELD = 2**16  # norms that wait for their mean
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class Chain:
     x: Tensor
     diagnostics: dict[str, Tensor] = field(default_factory=dict)
 
-    def named(self) -> dict[str, Tensor]:
+    def columns(self) -> dict[str, Tensor]:
         """The diagnostics as columns of a training history."""
         return {"chain_" + name: value for name, value in self.diagnostics.items()}
 
@@ -88,3 +91,37 @@ def moments(total: int, most: int) -> Iterator[int]:
     ends = [digit * 10**power for power in range(9) for digit in (1, 2, 5) if digit * 10**power < total]
     ends = [*ends, total][-most:]
     return (end - start for start, end in zip([0, *ends], ends, strict=False))
+
+
+class GradientNorms:
+    """The mean norm of the score along chains like `x` `(B, *event)` of `steps` steps, and at their end.
+
+    Nothing is read before the end, so a chain on another device never waits. Means are taken of many steps together,
+    because small chains spend their time on calls and not on arithmetic.
+    """
+
+    def __init__(self, x: Tensor, steps: int) -> None:
+        rows = max(1, min(steps, NUMBERS_HELD // max(1, len(x))))
+        self.held = x.new_empty(rows, len(x))
+        self.rows = list(self.held)
+        self.total, self.last = x.new_zeros(()), x.new_zeros(())
+        self.waiting = self.steps = 0
+
+    def add(self, s: Tensor) -> None:
+        """One step's scores `(B, *event)`."""
+        torch.linalg.vector_norm(s if s.dim() == 2 else s.flatten(1), dim=1, out=self.rows[self.waiting])
+        self.waiting += 1
+        self.steps += 1
+        if self.waiting == len(self.rows):
+            self._sum()
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """`gradient_norm` and `last_gradient_norm`."""
+        self._sum()
+        return {"gradient_norm": self.total / max(1, self.steps), "last_gradient_norm": self.last}
+
+    def _sum(self) -> None:
+        if self.waiting:
+            means = self.held[: self.waiting].mean(1)
+            self.total, self.last = self.total + means.sum(), means[-1]
+            self.waiting = 0

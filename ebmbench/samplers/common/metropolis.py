@@ -11,13 +11,13 @@ from torch import Generator, Tensor
 from ebmbench.core.streams import uniform
 
 
-def accepted(log_ratio: Tensor, dtype: torch.dtype, generator: Generator) -> Tensor:
+def draw_acceptance(log_ratio: Tensor, dtype: torch.dtype, generator: Generator) -> Tensor:
     """Which chains move, `(B,)`. A ratio that is not a number (∞ − ∞) is refused."""
     return uniform(log_ratio.to(dtype), generator).log() < log_ratio
 
 
-class Moves:
-    """Counts accepted proposals, chain by chain: one addition a step, one number at the end."""
+class AcceptanceRate:
+    """Counts accepted proposals of each chain: one addition a step, one number at the end."""
 
     def __init__(self, x: Tensor) -> None:
         self.count = torch.zeros(len(x), device=x.device)
@@ -28,16 +28,13 @@ class Moves:
         self.count += accept
         self.steps += 1
 
-    def told(self) -> dict[str, Tensor]:
-        """The acceptance rate, as a diagnostic."""
+    def diagnostics(self) -> dict[str, Tensor]:
+        """`acceptance`, the share of accepted proposals."""
         return {"acceptance": self.count.mean() / self.steps}
 
 
-def moved(accept: Tensor, proposal: Sequence[Tensor], state: Sequence[Tensor]) -> list[Tensor]:
-    """Events `(B, *event)` and values `(B,)` of the proposal where a chain moves, of the old state where it stays.
-
-    The first of each are events.
-    """
+def select(accept: Tensor, proposal: Sequence[Tensor], state: Sequence[Tensor]) -> list[Tensor]:
+    """The proposal where a chain moves and the old state where it stays: events `(B, *event)` first, then values."""
     wide = accept.reshape(-1, *[1] * (state[0].dim() - 1))
     pairs = zip(proposal, state, strict=True)
     return [torch.where(accept if old.dim() == 1 else wide, new, old) for new, old in pairs]
