@@ -7,7 +7,7 @@ from ebmbench.errors import UserError
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add all options of a run."""
-    add_choice(parser)
+    add_selection(parser)
     failure = parser.add_mutually_exclusive_group()
     failure.add_argument(
         "--keep-going",
@@ -36,7 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_choice(parser: argparse.ArgumentParser) -> None:
+def add_selection(parser: argparse.ArgumentParser) -> None:
     """Add `--jobs` and `--only`, which `ebmbench serve` has too."""
     parser.add_argument("--jobs", type=_positive, metavar="N", help="stages at a time (default: one per core)")
     parser.add_argument(

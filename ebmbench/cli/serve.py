@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ebmbench.cli.command import add_command, at_least, find_root
-from pipelines.options import add_choice
+from pipelines.options import add_selection
 
 SERVE_EXAMPLES = """\
 ebmbench serve --cron "0 3 * * *" --keep nightly     every night at three (UTC), keeping each new report
@@ -38,7 +38,7 @@ def _add_serve_options(command: argparse.ArgumentParser) -> None:
     revision = "branch, tag or commit, looked up at every run (default: HEAD)"
     add("--revision", default="HEAD", metavar="REV", help=revision)
     add("--suite", help="the suite to run (default: that of params.yaml at the revision)")
-    add_choice(command)
+    add_selection(command)
     add("--keep", metavar="FOLDER", help="copy each new report to FOLDER/<suite>/<time>-<commit>/")
     add("--clone", metavar="FOLDER", help="where the clone is (default: work/scheduled/clone)")
     commit = "commit dvc.lock and reports/ to the branch scheduled/<suite>/<commit> of this repository (default: no)"

@@ -34,7 +34,7 @@ class Artifacts:
     def __init__(self, plan: Plan, read: ReadProgress) -> None:
         self.plan, self.read = plan, read
         self.running: dict[str, None] = {}  # in the order in which they started
-        self.settled = 0
+        self.ended = 0
         self.lost = False
         self.progress: UUID | None = None
         self._send(self._start)
@@ -45,7 +45,7 @@ class Artifacts:
             self.running[stage.name] = None
         else:
             self.running.pop(stage.name, None)
-            self.settled += 1
+            self.ended += 1
 
     def refresh(self) -> None:
         """Send the progress of the run."""
@@ -53,8 +53,8 @@ class Artifacts:
         if artifact is None:
             return
         progress = {name: self.read(name) for name in tuple(self.running)}
-        percent = 100.0 * (self.settled + sum(stage.fraction for stage in progress.values() if stage)) / total
-        lines = [f"{self.settled} of {total} stages have settled"]
+        percent = 100.0 * (self.ended + sum(stage.fraction for stage in progress.values() if stage)) / total
+        lines = [f"{self.ended} of {total} stages have ended"]
         lines += [f"- {name} {stage.describe() if stage else ''}".rstrip() for name, stage in progress.items()]
         self._send(lambda: update_progress_artifact(artifact, min(percent, 100.0), "\n".join(lines)))
 

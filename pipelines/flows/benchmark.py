@@ -1,18 +1,23 @@
 """The Prefect flow `benchmark`: one task run per stage, with a state that says how it ended.
 
 Prefect records; the queue decides what starts. Prefect's own `wait_for` would block a thread per waiting task.
+
+Prefect's runner kills the process of a flow that it started. A flow that was started in a terminal has no runner: when
+its run is cancelled in Prefect, the state becomes `Cancelling` and only the flow itself can act on it, so it polls.
 """
 
 import time
-from collections.abc import Callable, Container
-from contextlib import ExitStack
+from collections.abc import Callable, Container, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
+from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
+from prefect.context import FlowRunContext
 from prefect.exceptions import TerminationSignal
 from prefect.states import Cancelled, Completed, Failed
 
@@ -23,10 +28,11 @@ from pipelines.execution.local import Runner, open_runner
 from pipelines.execution.queue import RunStage, run_queue
 from pipelines.execution.signals import BY_SIGTERM, IN_PREFECT, describe_interrupt
 from pipelines.flows.artifacts import REFRESH_SECONDS, Artifacts
-from pipelines.flows.cancellation import is_cancelled, watch_cancellation
 from pipelines.flows.publish import add_comparison
 from pipelines.outcome import FAILED, STOPPED, Outcome, Result, Unfinished, conclude, write_result
 from pipelines.planning.plan import Plan, Stage, current_plan, read_plan
+
+_POLL_SECONDS = 2.0  # between two looks at the state of the flow run
 
 
 @flow(name="benchmark", persist_result=False)
@@ -63,7 +69,7 @@ def _run_stages(root: Path, artifacts: Artifacts, runner: Runner, keep_going: bo
     with ExitStack() as stack:
         show = stack.enter_context(show_progress(plan, runner.description, artifacts.read))
         stack.enter_context(repeat(REFRESH_SECONDS, artifacts.refresh))
-        stack.enter_context(watch_cancellation(stop))
+        stack.enter_context(_watch_cancellation(stop))
 
         def on_event(stage: Stage, outcome: Outcome | None) -> None:
             show(stage, outcome)
@@ -84,8 +90,32 @@ def _catch_stop(work: Callable[[], object], stop: Event) -> str | None:
     except KeyboardInterrupt as interrupt:
         return describe_interrupt(interrupt)
     except TerminationSignal:
-        return IN_PREFECT if is_cancelled() else BY_SIGTERM
+        return IN_PREFECT if _is_cancelled() else BY_SIGTERM
     return IN_PREFECT if stop.is_set() else None
+
+
+@contextmanager
+def _watch_cancellation(stop: Event) -> Iterator[None]:
+    """Set `stop` soon after the current flow run was cancelled."""
+
+    def check() -> None:
+        if not stop.is_set() and _is_cancelled():
+            stop.set()
+
+    with repeat(_POLL_SECONDS, check):
+        yield
+
+
+def _is_cancelled() -> bool:
+    """Whether the current flow run is cancelled or cancelling; False if there is none or no server answers."""
+    context = FlowRunContext.get()
+    if context is None or context.flow_run is None:
+        return False
+    try:
+        state = get_client(sync_client=True).read_flow_run(context.flow_run.id).state
+    except Exception:  # a dead server, or one that answers nonsense, must not end the run
+        return False
+    return state is not None and (state.is_cancelling() or state.is_cancelled())
 
 
 def _as_task(runner: Runner, forced: Container[str]) -> RunStage:

@@ -89,7 +89,7 @@ def _outdated_rows(root: Path) -> str:
         lines = page.read_text(encoding="utf-8").splitlines() if page.is_file() else []
         words = {str(row.get(key)) for row in csv.DictReader(lines) for key in ("status", "verdict")}
         if found := sorted(words & {"failed", "stale"}):
-            return f"shows what was {' or '.join(found)}"
+            return f"shows cells as {' or '.join(found)}"
     return ""
 
 

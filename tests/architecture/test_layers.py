@@ -80,6 +80,15 @@ def test_nothing_below_the_command_line_knows_prefect_or_the_pipelines() -> None
             assert not [name for name in names if re.match(r"pipelines\b", name)], file
 
 
+def test_only_the_flows_import_prefect_and_only_the_cluster_dask() -> None:
+    for file in (ROOT / "pipelines").rglob("*.py"):
+        names = imports(file)
+        if file.parent.name != "flows":
+            assert not [name for name in names if re.match(r"prefect\b", name)], file
+        if file.parent.name != "cluster":
+            assert not [name for name in names if re.match(r"(prefect_dask|dask|distributed)\b", name)], file
+
+
 def test_pipelines_hold_no_maths() -> None:
     for file in (ROOT / "pipelines").rglob("*.py"):
         names = imports(file)

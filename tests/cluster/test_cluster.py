@@ -95,9 +95,9 @@ def test_a_lost_scheduler_ends_the_run_in_words(
     wait_until(lambda: list(machines.folder.glob("one/work/workers/1/begun")), 120, "the worker trains")
     machines.stop_scheduler()
     assert flow.wait(timeout=180) == 1
-    told = (machines.folder / "flow.log").read_text()
-    assert "no worker could finish it" in told
-    assert "Traceback" not in told
+    log = (machines.folder / "flow.log").read_text()
+    assert "no worker could finish it" in log
+    assert "Traceback" not in log
     wait_until(lambda: not sleeping(), 90, "the stage is gone with its worker")
 
 

@@ -48,12 +48,10 @@ def test_a_job_names_the_commit_and_carries_the_present_parameters(committed: Pa
     assert job.params == "benchmark: {suite: edited}\n"
 
 
-@pytest.mark.parametrize(
-    ("path", "told"), [("code/dsm.py", "code/dsm.py"), ("new.py", "new.py"), ("code/ä b.py", "code/ä b.py")]
-)
-def test_an_edit_that_workers_would_not_see_is_refused(committed: Path, path: str, told: str) -> None:
+@pytest.mark.parametrize("path", ["code/dsm.py", "new.py", "code/ä b.py"])
+def test_an_edit_that_workers_would_not_see_is_refused(committed: Path, path: str) -> None:
     (committed / path).write_text("# edited\n")
-    with pytest.raises(UserError, match=f"^{told}: not committed; workers see commits only"):
+    with pytest.raises(UserError, match=f"^{path}: not committed; workers see commits only"):
         create_job(committed)
 
 

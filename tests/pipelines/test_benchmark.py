@@ -27,7 +27,7 @@ def without_prefect(monkeypatch: pytest.MonkeyPatch) -> None:
     def run_flow(root: Path, plan: Plan, jobs: int, keep_going: bool, scheduler: str | None) -> Result:
         print("noise")
         kinds = {stage.name: FAILED if stage.name.startswith("train@rings-dsm") else RAN for stage in plan.todo}
-        outcomes = run_queue(plan, jobs, lambda name, stop: Outcome(kinds[name], cause="told to"), keep_going)
+        outcomes = run_queue(plan, jobs, lambda name, stop: Outcome(kinds[name], cause="on purpose"), keep_going)
         return conclude(root, plan, outcomes, 1.0, None)
 
     monkeypatch.setattr(benchmark, "_run_flow", run_flow)
@@ -47,11 +47,11 @@ def test_a_chosen_cell_runs_with_its_data_and_the_report_and_the_rest_stays_stal
 
 
 @pytest.mark.usefixtures("without_prefect")
-def test_json_is_all_that_stands_on_stdout(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_is_the_only_output_on_stdout(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert benchmark.main(["--root", str(workspace), "--json", "--only", "/rings", "--jobs", "1"]) == 1
     printed = capsys.readouterr()
     record = json.loads(printed.out)
-    assert {cell: told["outcome"] for cell, told in record["cells"].items()} == {
+    assert {cell: outcome["outcome"] for cell, outcome in record["cells"].items()} == {
         "rings/dsm": "failed",
         "rings/nce": "ran",
     }
@@ -76,7 +76,7 @@ def test_fail_fast_reaches_the_queue(workspace: Path) -> None:
 
 
 @pytest.mark.usefixtures("without_prefect")
-def test_the_workspace_is_prepared_before_the_plan_and_by_its_holder_alone(done: Path) -> None:
+def test_the_workspace_is_prepared_before_planning_and_only_while_it_is_locked(done: Path) -> None:
     def prepare() -> None:
         with pytest.raises(Busy), hold_workspace(done):
             pass
@@ -87,7 +87,7 @@ def test_the_workspace_is_prepared_before_the_plan_and_by_its_holder_alone(done:
         benchmark.run(done, 1, prepare=lambda: pytest.fail("prepared what another run holds"))
 
 
-def test_a_part_with_nothing_to_do_says_of_what(done: Path) -> None:
+def test_a_selection_with_nothing_to_do_is_named_in_the_result(done: Path) -> None:
     (done / "code/nce.py").write_text("# new\n")
     result = benchmark.run(done, only=["dsm"])
     assert result == Result(report="reports/tiny/latest/report.md", only=("dsm",))
@@ -114,7 +114,7 @@ def parsed(*words: str) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def test_a_dry_run_tells_what_would_run_and_why_and_does_nothing(done: Path) -> None:
+def test_a_dry_run_prints_what_would_run_and_why_and_changes_nothing(done: Path) -> None:
     (done / "code/dsm.py").write_text("# new\n")
     before = files(done)
     program = "import sys; from pipelines.benchmark import main; code = main(sys.argv[1:]); "
@@ -144,12 +144,12 @@ def test_stale_cells_outside_the_choice_do_not_make_its_report_stale(done: Path)
 
 
 def test_the_whole_plan_is_not_called_a_choice() -> None:
-    told = Forecast(make_plan({"a@x": [], "a@y": [], "b": ["a@x"]}, {"a@x": "never run"})).text
-    assert told.splitlines()[-1] == "would run 2 of 3 stages: 1 a, 1 b; up to date: 1"
+    text = Forecast(make_plan({"a@x": [], "a@y": [], "b": ["a@x"]}, {"a@x": "never run"})).text
+    assert text.splitlines()[-1] == "would run 2 of 3 stages: 1 a, 1 b; up to date: 1"
 
 
 @pytest.mark.parametrize("mode", [[], ["--dry-run"]])
-def test_a_workspace_that_is_held_is_told_in_one_line_and_ends_as_a_failure(
+def test_a_locked_workspace_is_reported_in_one_line_with_the_exit_code_of_a_failure(
     workspace: Path, capsys: pytest.CaptureFixture[str], mode: list[str]
 ) -> None:
     with hold_workspace(workspace):
@@ -169,7 +169,7 @@ def test_a_refusal_is_one_json_object_too(workspace: Path, capsys: pytest.Captur
     assert printed.err == f"error: {record['error']}\n"
 
 
-def test_a_run_keeps_going_unless_told_otherwise_and_not_both() -> None:
+def test_a_run_keeps_going_by_default_and_does_not_take_both_options() -> None:
     assert parsed().keep_going
     assert parsed("--keep-going").keep_going
     assert not parsed("--fail-fast").keep_going
@@ -183,6 +183,6 @@ def test_options_that_make_no_sense_are_refused(words: list[str]) -> None:
         parsed(*words)
 
 
-def test_choices_add_up() -> None:
+def test_only_may_be_repeated() -> None:
     assert parsed("--only", "dsm", "--only", "/rings").only == ["dsm", "/rings"]
     assert parsed().only == []  # and the one before has not stayed

@@ -63,9 +63,7 @@ def test_at_the_same_commit_all_is_as_git_has_it_but_what_runs_write(source: Pat
     assert texts(clone) == {"params.yaml": "first", "dvc.lock": written, "reports/tiny/latest/report.md": written}
 
 
-def test_another_commit_is_checked_out_over_all_but_what_tells_of_the_clones_own_outputs(
-    source: Path, clone: Path
-) -> None:
+def test_another_commit_replaces_all_but_the_clones_own_dvc_lock(source: Path, clone: Path) -> None:
     save(source, "dvc.lock", "of the user's machine\n")
     new = save(source, "params.yaml", "second\n")
     assert not check_out(clone, source, new)
@@ -94,7 +92,7 @@ def test_a_commit_that_no_branch_has_can_be_run(source: Path, clone: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["nowhere", "--all", ""])
-def test_a_revision_that_is_none_is_told_with_what_is_allowed(source: Path, name: str) -> None:
+def test_an_unknown_revision_is_refused_with_what_is_allowed(source: Path, name: str) -> None:
     with pytest.raises(UserError, match=f"--revision: found '{name}', allowed: a branch, a tag or a commit"):
         resolve_commit(source, name)
 
@@ -113,7 +111,7 @@ def test_what_the_user_has_not_committed_is_neither_in_the_clone_nor_touched(sou
     assert (source / "params.yaml").read_text() == "edited\n"
 
 
-def test_a_repository_or_folder_that_no_schedule_made_is_refused_and_left_as_it_is(source: Path) -> None:
+def test_a_repository_or_folder_of_somebody_else_is_refused_and_left_as_it_is(source: Path) -> None:
     (source / "params.yaml").write_text("hours of work\n")
     with pytest.raises(UserError, match="a repository that ebmbench did not make"):
         init_clone(source)
@@ -129,6 +127,6 @@ def test_a_checkout_that_was_killed_does_not_stop_the_next(source: Path, clone: 
     assert texts(clone)["params.yaml"] == "second"
 
 
-def test_git_tells_why_it_failed(source: Path, clone: Path) -> None:
+def test_an_error_of_git_is_quoted(source: Path, clone: Path) -> None:
     with pytest.raises(UserError, match=r"git .* failed in .*clone: "):
         check_out(clone, source, "0" * 40)

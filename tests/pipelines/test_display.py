@@ -81,11 +81,11 @@ def test_a_log_gets_a_line_now_and_then_about_what_takes_long(monkeypatch: pytes
         (StageProgress(2, 2, 0.5, 10, 900.0), "run 2 of 2, step 10, 75 %, 0:00 left"),
     ],
 )
-def test_progress_is_told_as_far_as_it_is_known(progress: StageProgress, words: str) -> None:
+def test_progress_is_described_as_far_as_it_is_known(progress: StageProgress, words: str) -> None:
     assert progress.describe(now=1000.0) == words
 
 
-def test_what_a_stage_tells_is_read_while_it_runs_and_forgotten_after(tmp_path: Path) -> None:
+def test_the_progress_of_a_stage_is_read_while_it_runs_and_removed_after(tmp_path: Path) -> None:
     read = progress_reader(tmp_path)
     with progress_file(tmp_path, "train@a") as path:
         assert read("train@a") is None

@@ -1,4 +1,4 @@
-"""DVC's table of locks after a crash: what is dead goes, what lives still blocks."""
+"""DVC's table of locks after a crash: entries of dead processes go, those of living ones still block."""
 
 import json
 import os
@@ -14,13 +14,13 @@ from pipelines.execution.dvc import _is_call, run_dvc
 
 @pytest.mark.slow
 @pytest.mark.parametrize("table", [b'{"write": {', b"[]", b"\xff\xff", b'{"read": {"runs": 7}}'])
-def test_a_table_of_locks_that_is_none_is_mended(done: Path, table: bytes) -> None:
+def test_an_unreadable_table_of_locks_is_repaired(done: Path, table: bytes) -> None:
     (done / ".dvc/tmp/rwlock").write_bytes(table)
     assert run_dvc(done, "status", "--json", patience=0).strip() == "{}"
 
 
 @pytest.mark.parametrize("kind", ["write", "read"])
-def test_a_lock_whose_number_another_process_has_now_does_not_block(done: Path, kind: str) -> None:
+def test_the_lock_of_a_dead_process_whose_number_another_has_does_not_block(done: Path, kind: str) -> None:
     with subprocess.Popen(["sleep", "100"]) as other:
         note_lock(done, kind, other.pid, "/usr/bin/dvc repro")
         try:
@@ -32,7 +32,7 @@ def test_a_lock_whose_number_another_process_has_now_does_not_block(done: Path, 
 
 
 @pytest.mark.parametrize("cmd", ["sleep 100", ""])
-def test_a_lock_blocks_as_long_as_a_process_with_its_number_may_be_the_one_that_took_it(done: Path, cmd: str) -> None:
+def test_a_lock_blocks_while_the_process_with_its_number_may_be_its_owner(done: Path, cmd: str) -> None:
     with subprocess.Popen(["sleep", "100"]) as other:
         note_lock(done, "write", other.pid, cmd)
         try:
@@ -43,7 +43,7 @@ def test_a_lock_blocks_as_long_as_a_process_with_its_number_may_be_the_one_that_
     assert run_dvc(done, "status", "--json", patience=0).strip() == "{}"
 
 
-def test_without_a_command_a_lock_that_is_older_than_the_process_with_its_number_does_not_block(done: Path) -> None:
+def test_a_lock_without_a_command_that_is_older_than_its_process_does_not_block(done: Path) -> None:
     note_lock(done, "write", os.getpid(), "")
     long_ago = psutil.Process().create_time() - 60
     os.utime(done / ".dvc/tmp/rwlock", (long_ago, long_ago))
@@ -63,7 +63,7 @@ def test_without_a_command_a_lock_that_is_older_than_the_process_with_its_number
         ("/v/bin/dvc repro", [], False),
     ],
 )
-def test_a_process_is_told_from_another_by_its_command_line(cmd: str, words: list[str], same: bool) -> None:
+def test_a_process_is_recognised_by_its_command_line(cmd: str, words: list[str], same: bool) -> None:
     assert _is_call(cmd, words) == same
 
 

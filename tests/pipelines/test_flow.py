@@ -48,7 +48,7 @@ def outcomes(root: Path) -> dict[str, str]:
 
 
 @slow
-def test_a_failing_cell_is_named_while_the_rest_and_the_report_run_and_the_next_run_mends_it(
+def test_a_failing_cell_is_named_while_the_rest_and_the_report_run_and_the_next_run_repeats_it(
     done: Path, api: str, before: Before, dvc: Callable[..., str]
 ) -> None:
     (done / "code/dsm.py").write_text("# new\n")
@@ -87,7 +87,7 @@ def _assert_prefect_saw_it(api: str) -> None:
     artifacts = {artifact["key"]: artifact for artifact in latest(api, "artifacts")}
     assert artifacts.keys() >= {"benchmark-progress", "benchmark-stages", "benchmark-cells", "benchmark-report"}
     assert artifacts["benchmark-progress"]["data"] == 100.0
-    assert artifacts["benchmark-progress"]["description"] == "5 of 5 stages have settled"
+    assert artifacts["benchmark-progress"]["description"] == "5 of 5 stages have ended"
     cells = {(row["dataset"], row["method"]): row for row in json.loads(artifacts["benchmark-cells"]["data"])}
     assert cells["rings", "dsm"]["outcome"] == "failed"
     assert cells["rings", "dsm"]["log"] == "work/flow/logs/train@rings-dsm.log"
@@ -96,12 +96,12 @@ def _assert_prefect_saw_it(api: str) -> None:
 
 @slow
 @pytest.mark.parametrize(
-    ("number", "code", "told"), [(signal.SIGINT, 130, "stopped"), (signal.SIGTERM, 143, "stopped by SIGTERM")]
+    ("number", "code", "message"), [(signal.SIGINT, 130, "stopped"), (signal.SIGTERM, 143, "stopped by SIGTERM")]
 )
 def test_ctrl_c_and_sigterm_stop_the_stages_and_are_recorded_as_cancelled(
     number: signal.Signals,
     code: int,
-    told: str,
+    message: str,
     done: Path,
     api: str,
     before: Before,
@@ -114,7 +114,7 @@ def test_ctrl_c_and_sigterm_stop_the_stages_and_are_recorded_as_cancelled(
     wait_until((done / "begun").exists, 60, "the stage runs")
     os.killpg(flow.pid, number)  # as a terminal does: to the whole foreground group
     ended, out, err = finish(flow)
-    assert (ended, out) == (code, f"{told}; run again to go on\n"), err
+    assert (ended, out) == (code, f"{message}; run again to go on\n"), err
     assert "Traceback" not in err
     assert outcomes(done)["train@rings-dsm"] == "stopped"
     assert processes_in(done) == {}

@@ -18,8 +18,8 @@ from pipelines.outcome import (
     conclude,
     read_result,
     worst_by_cell,
+    write_result,
 )
-from pipelines.outcome import write_result as write
 from pipelines.planning.plan import Plan, make_plan
 
 CELLS = {"rings-dsm": "rings/dsm", "rings-nce": "rings/nce"}
@@ -61,11 +61,11 @@ def test_a_cell_is_as_bad_as_its_worst_stage_in_whatever_order(first: str, secon
         assert worst_by_cell(stages, CELLS) == {"rings/dsm": Outcome(worst)}
 
 
-def test_what_cells_share_is_in_none_of_them() -> None:
+def test_shared_stages_belong_to_no_cell() -> None:
     assert worst_by_cell({"prepare@rings": Outcome(FAILED), "report": Outcome(RAN)}, CELLS) == {}
 
 
-def test_a_cell_that_was_stopped_half_way_is_not_told_as_done(root: Path) -> None:
+def test_a_cell_that_was_stopped_half_way_does_not_count_as_done(root: Path) -> None:
     settled = {"prepare@rings": Outcome(RAN), "train@rings-dsm": Outcome(RAN)}
     result = conclude(root, plan(), settled, 2.0, BY_USER)
     assert (result.exit_code, result.message) == (130, "stopped; run again to go on")
@@ -74,20 +74,20 @@ def test_a_cell_that_was_stopped_half_way_is_not_told_as_done(root: Path) -> Non
 
 
 @pytest.mark.parametrize(("stopped", "code"), [(BY_USER, 130), (IN_PREFECT, 130), (BY_SIGTERM, 143)])
-def test_how_a_run_was_stopped_is_said_in_words_and_by_its_exit_code(root: Path, stopped: str, code: int) -> None:
+def test_a_stopped_run_has_its_own_message_and_exit_code(root: Path, stopped: str, code: int) -> None:
     result = conclude(root, plan(), dict.fromkeys(GRAPH, Outcome(RAN)), 2.0, stopped)
     assert (result.exit_code, result.record["stopped"]) == (code, stopped)
     assert result.message == f"{stopped}; run again to go on"
 
 
-def test_the_result_survives_the_file_it_is_kept_in(root: Path) -> None:
+def test_a_saved_result_is_read_back_unchanged(root: Path) -> None:
     stages, cells = {"report": Outcome(RAN)}, {"rings/dsm": FAILURE}
     result = Result(stages=stages, cells=cells, only=("dsm", "/rings"), exit_code=130, stopped=IN_PREFECT)
-    write(root, result)
+    write_result(root, result)
     assert read_result(root) == result
 
 
-def test_a_program_reads_the_whole_run_from_its_record(root: Path) -> None:
+def test_the_record_has_the_whole_run(root: Path) -> None:
     report = root / "reports/tiny/latest/report.md"
     report.parent.mkdir(parents=True)
     report.touch()
@@ -106,5 +106,5 @@ def test_a_program_reads_the_whole_run_from_its_record(root: Path) -> None:
     }
 
 
-def test_a_part_that_is_up_to_date_is_not_told_as_the_whole() -> None:
+def test_the_message_names_the_part_that_is_up_to_date() -> None:
     assert Result(only=("dsm", "/rings")).message == "nothing to do: dsm /rings is up to date"

@@ -28,7 +28,7 @@ def test_staleness_flows_down_and_not_up_or_sideways() -> None:
     assert plan.todo[0].upstreams == ()  # a is up to date, nobody needs to wait for it
 
 
-def test_a_circle_in_the_graph_is_the_users_to_mend() -> None:
+def test_a_circle_in_the_graph_is_a_user_error() -> None:
     with pytest.raises(UserError, match="circle"):
         make_plan({"a": ["b"], "b": ["a"]}, {})
 

@@ -55,12 +55,12 @@ def test_a_stage_runs_whatever_the_shell_of_the_account_is(done: Path, monkeypat
     assert reproduce(done, "train@rings-nce", Event()).kind == RAN
 
 
-def test_a_stage_that_says_what_to_mend_is_quoted_and_one_that_crashed_is_not() -> None:
+def test_a_stages_own_error_message_is_quoted_and_a_traceback_is_not() -> None:
     dvc = "ERROR: failed to reproduce 'prepare@mnist'"
-    told = last_error(f"Running stage 'prepare@mnist':\nwarning: slow\nerror: mnist: no files\n{dvc}\n")
-    assert told == "mnist: no files"
+    error = last_error(f"Running stage 'prepare@mnist':\nwarning: slow\nerror: mnist: no files\n{dvc}\n")
+    assert error == "mnist: no files"
     assert last_error(f"Traceback (most recent call last):\nValueError: error: no\n{dvc}\n") is None
-    stages = {"a": Outcome(FAILED, log="a.log", cause=told), "b": Outcome(FAILED, log="b.log")}
+    stages = {"a": Outcome(FAILED, log="a.log", cause=error), "b": Outcome(FAILED, log="b.log")}
     assert Result(stages).message.splitlines()[1:] == [
         "failed: a: mnist: no files (log: a.log)",
         "failed: b, see b.log",

@@ -61,7 +61,7 @@ def test_a_run_without_a_report_of_its_own_is_not_compared(project: Path, result
     assert not (project / "reports/tiny/comparison.md").exists()
 
 
-def test_a_comparison_that_fails_is_said_in_one_line_and_the_run_is_what_it_was(project: Path) -> None:
+def test_a_comparison_that_fails_is_mentioned_in_one_line_and_does_not_fail_the_run(project: Path) -> None:
     old = project / "reports/tiny/0.2.0/results.csv"
     old.write_text("no, results\n1, 2\n", encoding="utf-8")
     result = add_comparison(project, RAN_REPORT)
@@ -98,7 +98,7 @@ def test_the_flow_prints_the_line_and_shows_the_page_in_prefect(done: Path, api:
 PAGE = Path(__file__).parents[2] / "reports/quick/latest/report.md"
 
 
-def test_figures_are_told_in_words_where_their_files_cannot_be_shown() -> None:
+def test_figures_are_replaced_by_their_captions() -> None:
     shown = without_figures("before\n\n![a map of two_moons](figures/map.png)\n\n[a link](x.md)\n")
     assert shown == "before\n\n*(figure: a map of two_moons)*\n\n[a link](x.md)\n"
 

@@ -1,4 +1,4 @@
-"""The ready-queue, without DVC and without Prefect."""
+"""The queue of stages, without DVC and without Prefect."""
 
 import threading
 import time
@@ -120,15 +120,15 @@ def test_an_interrupt_stops_what_runs_and_starts_nothing_new() -> None:
     assert time.monotonic() - begin < 5
 
 
-def test_who_sets_the_event_stops_what_runs_and_nothing_more_starts() -> None:
+def test_setting_the_event_stops_what_runs_and_nothing_more_starts() -> None:
     stop, started = Event(), []
 
-    def run_stage(name: str, told: Event) -> Outcome:
+    def run_stage(name: str, event: Event) -> Outcome:
         started.append(name)
         if name == "prepare":
             return Outcome(RAN)
         stop.set()
-        return Outcome(STOPPED) if told.wait(10) else Outcome(FAILED)
+        return Outcome(STOPPED) if event.wait(10) else Outcome(FAILED)
 
     outcomes = run_queue(all_stale(), 1, run_stage, stop=stop)
     assert len(started) == 2

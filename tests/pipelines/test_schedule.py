@@ -1,4 +1,4 @@
-"""What a scheduled run does around the flow, without a server: its order, its code, its data, what it leaves."""
+"""A scheduled run without a server: its parameters, code and data, the copy of its report and its commit."""
 
 import subprocess
 import sys
@@ -39,15 +39,17 @@ def made(kind: str, code: int = 0, report: str | None = REPORT) -> Result:
 
 def test_relative_folders_start_at_the_workspace_wherever_prefect_starts_the_flow(tmp_path: Path) -> None:
     request = RunRequest(str(tmp_path), keep="nightly", clone="/elsewhere/clone", only=("dsm",))
-    told = {"workspace": str(tmp_path), "keep": str(tmp_path / "nightly"), "clone": "/elsewhere/clone"}
-    assert {key: request.parameters[key] for key in told} == told
+    folders = {"workspace": str(tmp_path), "keep": str(tmp_path / "nightly"), "clone": "/elsewhere/clone"}
+    assert {key: request.parameters[key] for key in folders} == folders
     assert request.parameters["only"] == ["dsm"]
     assert RunRequest(str(tmp_path)).parameters["clone"] == str(tmp_path / "work/scheduled/clone")
     assert RunRequest(str(tmp_path)).parameters["keep"] is None
 
 
 @pytest.mark.parametrize("kind", [RAN, RESTORED])
-def test_a_new_report_is_kept_by_suite_time_and_commit(clone: Path, tmp_path: Path, kind: str) -> None:
+def test_a_new_report_is_copied_to_a_folder_named_by_suite_time_and_commit(
+    clone: Path, tmp_path: Path, kind: str
+) -> None:
     place = copy_report(clone, made(kind, EXIT_FAILED), "0123456789", tmp_path / "kept")
     assert place is not None
     assert place.parent == tmp_path / "kept" / "tiny"
@@ -60,7 +62,7 @@ def test_a_new_report_is_kept_by_suite_time_and_commit(clone: Path, tmp_path: Pa
     [Result(report=REPORT), made(SKIPPED), made(FAILED, EXIT_FAILED, None), made(RAN, EXIT_STOPPED, None)],
     ids=["nothing to do", "the same report", "no report", "stopped"],
 )
-def test_where_no_report_was_written_none_is_kept(clone: Path, tmp_path: Path, result: Result) -> None:
+def test_without_a_new_report_none_is_copied(clone: Path, tmp_path: Path, result: Result) -> None:
     assert copy_report(clone, result, "0123456789", tmp_path / "kept") is None
     assert not (tmp_path / "kept").exists()
 
@@ -131,7 +133,7 @@ def test_the_clone_finds_the_data_that_the_workspace_has(
     assert clone_variables(clone, source)["EBMBENCH_DATA"] == "/absolute"
 
 
-def test_a_run_that_comes_while_another_is_at_work_is_cancelled_at_once(source: Path, clone: Path) -> None:
+def test_a_run_that_starts_while_another_is_active_is_cancelled_at_once(source: Path, clone: Path) -> None:
     from pipelines.flows.schedule import scheduled
 
     (clone / "dvc.lock").write_text("half-way\n")
@@ -142,7 +144,7 @@ def test_a_run_that_comes_while_another_is_at_work_is_cancelled_at_once(source: 
     assert (clone / "dvc.lock").read_text() == "half-way\n"
 
 
-def test_an_order_that_cannot_be_carried_out_fails_with_the_reason(source: Path) -> None:
+def test_a_request_that_cannot_be_met_fails_with_the_reason(source: Path) -> None:
     from pipelines.flows.schedule import scheduled
 
     state = scheduled.fn(workspace=str(source), revision="nowhere")
@@ -160,9 +162,7 @@ def test_an_order_that_cannot_be_carried_out_fails_with_the_reason(source: Path)
         (["--cron", "0 3 * * *", "--timezone", "Mars"], "--timezone Mars: allowed: five fields"),
     ],
 )
-def test_what_is_wrong_with_a_schedule_is_said_in_one_line_before_it_starts(
-    source: Path, options: list[str], said: str
-) -> None:
+def test_a_wrong_schedule_is_reported_in_one_line_before_it_starts(source: Path, options: list[str], said: str) -> None:
     command = [sys.executable, "-m", "ebmbench", "serve", *options]
     done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2

@@ -105,8 +105,8 @@ def test_a_new_commit_makes_the_next_run_work_on_what_it_concerns(served: Served
     run_git(served.root, "commit", "--quiet", "--message", "second", "code/dsm.py")
     before = len(served.done())
     wait_until(lambda: len(served.done()) > before and "ran" in " ".join(served.done()[before:]), 150, "it has run")
-    told = next(message for message in served.done()[before:] if "ran" in message)
-    assert told.startswith("5 ran in ")  # train and evaluate of two cells, and the report
+    message = next(message for message in served.done()[before:] if "ran" in message)
+    assert message.startswith("5 ran in ")  # train and evaluate of two cells, and the report
     assert len(list((served.root / "kept/tiny").iterdir())) == 2
 
 

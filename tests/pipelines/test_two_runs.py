@@ -20,7 +20,7 @@ def holds(root: Path, pid: int) -> bool:
     return lock.exists() and f"pid {pid}," in lock.read_text(encoding="utf-8")
 
 
-def test_a_second_run_says_who_is_at_work_and_both_heed_their_signals(
+def test_a_second_run_names_the_first_and_both_stop_on_their_signals(
     workspace: Path, wait_until: WaitUntil, processes_in: Callable[[Path], dict[int, str]]
 ) -> None:
     first = start(workspace, None)  # it plans, then starts a Prefect server: long enough for all of this
