@@ -101,7 +101,7 @@ def test_pipelines_hold_no_maths() -> None:
 
 def test_no_pickle_can_run_a_program() -> None:
     # Two files that others publish are pickles: Inception's weights, read by torch as tensors and nothing else, and
-    # CIFAR-10's batches, read by torchvision once their sums are right (tests/data/test_cifar.py).
+    # CIFAR-10's batches, read by torchvision once their sums are right (tests/data/test_cifar10.py).
     weights, batches = PACKAGE / "features" / "inception.py", PACKAGE / "data" / "cifar10.py"
     for file in [*PACKAGE.rglob("*.py"), *(ROOT / "pipelines").rglob("*.py")]:
         text = file.read_text(encoding="utf-8")
