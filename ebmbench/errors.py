@@ -22,6 +22,8 @@ HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")  # controls, formats, surrog
 class UserError(Exception):
     """One clear line: which file, which key, what was found, what is allowed."""
 
+    exit_code = 2
+
     def __init__(self, line: str) -> None:
         super().__init__(one_line(line))
 

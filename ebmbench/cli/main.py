@@ -31,25 +31,25 @@ exit codes: 0 done, 1 something failed, 2 the request or params.yaml is wrong, 1
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """The whole command line."""
-    whole = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         prog="ebmbench",
         description="Benchmark of training methods for energy-based models.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    whole.add_argument("--debug", action="store_true", help="show the traceback of an unexpected error, stages' too")
-    commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an unexpected error, stages' too")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for module in (run, report, project, experiments, serve):
         module.add_commands(commands)
-    return whole
+    return parser
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run a command and return its exit code."""
     forgiving()
-    arguments = parser().parse_args(argv)
+    arguments = build_parser().parse_args(argv)
     arguments.own_process = argv is None
     if arguments.debug:
         os.environ[DEBUG] = "1"
@@ -59,10 +59,8 @@ def main(argv: list[str] | None = None) -> int:
         print(end="", flush=True)  # here, so that a full disk is still reported below
         return code
     except UserError as error:
-        from pipelines.outcome import error_exit_code
-
         print(f"error: {error}", file=sys.stderr)
-        return error_exit_code(error)
+        return error.exit_code
     except KeyboardInterrupt:
         print("stopped; run again to go on", file=sys.stderr)
         return 130

@@ -4,9 +4,9 @@ import argparse
 
 import pytest
 
-from ebmbench.cli.main import parser
+from ebmbench.cli.main import build_parser
 
-COMMANDS = next(action.choices for action in parser()._actions if isinstance(action, argparse._SubParsersAction))
+COMMANDS = next(action.choices for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction))
 NAMES = {"run", "prepare", "baselines", "train", "sample", "evaluate", "report", "compare", "list", "suite", "clean"}
 NAMES |= {"claims", "tune", "serve", "worker"}
 
@@ -25,6 +25,6 @@ def test_every_command_explains_itself_with_an_example(name: str) -> None:
 @pytest.mark.parametrize("words", ["tune --jobs 0", "tune --jobs x", "claims --first=-1", "worker tcp://a:1 --jobs 0"])
 def test_a_number_that_makes_no_sense_is_refused(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        parser().parse_args(words.split())
+        build_parser().parse_args(words.split())
     error = capsys.readouterr().err
     assert "or more" in error

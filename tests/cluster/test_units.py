@@ -8,7 +8,7 @@ from threading import Event
 
 import pytest
 
-from ebmbench.cli.main import parser
+from ebmbench.cli.main import build_parser
 from ebmbench.errors import UserError
 from pipelines.cluster.download import LOG, Downloader
 from pipelines.cluster.job import create_job
@@ -105,4 +105,4 @@ def test_the_commands_of_the_page_on_machines_are_ones_that_there_are() -> None:
     commands = re.findall(r"^ebmbench (.+)$", page, re.MULTILINE)
     assert {command.split()[0] for command in commands} == {"run", "worker"}
     for command in commands:
-        parser().parse_args(shlex.split(command))
+        build_parser().parse_args(shlex.split(command))

@@ -37,7 +37,7 @@ def render_claims(claims: list[ClaimResult], images: dict[str, Image], facts: di
     return "\n\n".join(parts) + "\n"
 
 
-def number(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     """A number with three significant digits: 0.0312, 4.1e-07, 1590."""
     if value is None:
         return MISSING
@@ -105,7 +105,7 @@ def _criterion_row(criterion: dict[str, Any]) -> list[str]:
         literal(criterion["says"]),
         literal(criterion["rule"]),
         _mean_and_limits(finding),
-        number(finding["p"]),
+        format_number(finding["p"]),
         power,
         _mark(finding["verdict"]),
         f"{_mean_and_limits(again)} {_mark(again['verdict'])}" if again else MISSING,
@@ -116,7 +116,7 @@ def _mean_and_limits(finding: dict[str, Any]) -> str:
     """Mean and limits of a finding, or its note if it has no mean."""
     if finding["mean"] is None:
         return finding["note"] or MISSING
-    return f"{number(finding['mean'])} ({number(finding['low'])} … {number(finding['high'])})"
+    return f"{format_number(finding['mean'])} ({format_number(finding['low'])} … {format_number(finding['high'])})"
 
 
 def _mark(verdict: str) -> str:
