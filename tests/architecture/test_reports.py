@@ -9,7 +9,7 @@ import pytest
 
 from ebmbench.config.schema import read_yaml
 from ebmbench.report.build import assemble
-from ebmbench.report.claims.text import format_number
+from ebmbench.report.claims.text import format_significant
 from ebmbench.report.results.groups import drop_silent_baselines
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import load_results
@@ -73,8 +73,8 @@ def test_every_verdict_and_number_of_a_report_of_claims_follows_from_its_values(
         assert row.mean == pytest.approx(means[row.claim, row.statistic, "first"], rel=1e-9, abs=1e-300)
         assert row.mean_again == pytest.approx(means[row.claim, row.statistic, "again"], rel=1e-9, abs=1e-300)
         section = text.partition(f"### `{row.claim}`")[2].partition("\n### ")[0]
-        assert format_number(row.mean) in section
-        assert format_number(row.mean_again) in section
+        assert format_significant(row.mean) in section
+        assert format_significant(row.mean_again) in section
         assert row.verdict in section
     counts = verdicts.drop_duplicates("claim")["verdict"].value_counts()
     assert all(f"{count} {verdict}" in text.split("\n\n")[1] for verdict, count in counts.items())

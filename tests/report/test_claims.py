@@ -14,7 +14,7 @@ from ebmbench.claims.testing.bench import Bench
 from ebmbench.claims.testing.record import put_to_test
 from ebmbench.errors import UserError
 from ebmbench.report.claims.build import build_claims
-from ebmbench.report.claims.text import format_number
+from ebmbench.report.claims.text import format_significant
 from ebmbench.report.compare.claims import compare_claims
 from ebmbench.report.compare.page import compare, compare_with_release
 from ebmbench.report.release import release, write_index
@@ -60,7 +60,7 @@ def test_every_number_of_the_account_is_printed(project: Path) -> None:
     verdict = json.loads((project / f"runs/claims/_claims/{NAME}/verdict.json").read_text(encoding="utf-8"))
     for finding in (verdict["criteria"][0]["finding"], verdict["criteria"][0]["again"]):
         for key in ("mean", "low", "high"):
-            assert format_number(finding[key]) in page(project)
+            assert format_significant(finding[key]) in page(project)
     values = pd.read_csv(project / "reports/claims/latest/values.csv")
     assert values["value"].tolist() == [
         *verdict["criteria"][0]["finding"]["values"],
@@ -148,4 +148,4 @@ def test_the_command_compares_folders_of_claims_and_says_so_of_revisions(project
     ],
 )
 def test_numbers_have_three_digits(value: float | None, text: str) -> None:
-    assert format_number(value) == text
+    assert format_significant(value) == text

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from ebmbench.report.text.escaping import letters, literal
+from ebmbench.report.text.escaping import escape_all, escape_text
 from ebmbench.report.text.tables import markdown_table
 
 NASTY = ["`", "``", "<", ">", "</details>", "<script>", "<b>", "&lt;", "&", "&#60;", "\\", "|", "[a](", ")", "![", "]"]
@@ -30,7 +30,7 @@ def words(text: str) -> str:
 @settings(max_examples=400, deadline=None, derandomize=True)
 @given(texts)
 def test_letters_show_every_mark_as_it_is(text: str) -> None:
-    found = shown(letters(text))
+    found = shown(escape_all(text))
     assert not re.search("<[^>]*>", found)
     assert words(unescape(found)) == words(text)
 
@@ -38,7 +38,7 @@ def test_letters_show_every_mark_as_it_is(text: str) -> None:
 @settings(max_examples=400, deadline=None, derandomize=True)
 @given(texts)
 def test_a_literal_text_is_words_and_code_and_nothing_else(text: str) -> None:
-    found = shown(literal(text))
+    found = shown(escape_text(text))
     assert not re.search("<(?!/?code>)", found)
     bare = re.sub("</?code>", "", found)
     assert words(unescape(bare).replace("`", "")) == words(text.replace("`", ""))
@@ -64,8 +64,10 @@ def test_no_cell_of_any_table_becomes_html(text: str) -> None:
     ],
 )
 def test_reasons_read_as_they_were_written(text: str, expected: str) -> None:
-    assert shown(literal(text)) == expected
+    assert shown(escape_text(text)) == expected
 
 
 def test_names_stay_readable_in_the_source() -> None:
-    assert literal("sample_size of `two_moons` is 3.5 (at most 2)") == "sample_size of `two_moons` is 3.5 (at most 2)"
+    assert (
+        escape_text("sample_size of `two_moons` is 3.5 (at most 2)") == "sample_size of `two_moons` is 3.5 (at most 2)"
+    )

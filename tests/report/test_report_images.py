@@ -18,7 +18,7 @@ from ebmbench.report.results.table import load_results
 from ebmbench.report.sections import glance
 from ebmbench.report.sections.glance import FRACTION
 from ebmbench.report.sections.main_table import render_toys
-from ebmbench.report.text.tables import best_of
+from ebmbench.report.text.tables import find_best
 from tests.report.fixtures import Params
 from tests.report.image_suite import LEVELS, NOT_FINITE
 from tests.report.printed import Table, parse, rows_of, table_of, tables, values_of
@@ -89,9 +89,9 @@ def test_every_number_of_the_likelihoods_and_of_the_full_table_is_in_the_results
 
 def test_bold_is_given_inside_one_kind_and_the_abstract_names_it(image_report: Path) -> None:
     results = load_results(image_report)
-    assert best_of(select_kind(results, "digits", "buffer"), "digits", "fid_ratio") == {"mle", "adance interval=1"}
+    assert find_best(select_kind(results, "digits", "buffer"), "digits", "fid_ratio") == {"mle", "adance interval=1"}
     # ncsn has the best ratio of its kind, and none of the others.
-    assert best_of(select_kind(results, "digits", "long"), "digits", "fid_ratio") == {"ncsn"}
+    assert find_best(select_kind(results, "digits", "long"), "digits", "fid_ratio") == {"ncsn"}
     assert "By FID ratio of long-run samples, `ncsn` is best" in text_of(image_report)
     assert "By KL" not in text_of(image_report)
 

@@ -12,8 +12,8 @@ from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import load_results
 from ebmbench.report.sections.glance import FRACTION
 from ebmbench.report.sections.main_table import render_toys
-from ebmbench.report.text.numbers import count, decimals, number, spread
-from ebmbench.report.text.tables import best_of, markdown_table
+from ebmbench.report.text.numbers import choose_decimals, format_count, format_interval, format_number
+from ebmbench.report.text.tables import find_best, markdown_table
 from tests.report.printed import parse, rows_of, table_of, tables, values_of
 
 
@@ -93,7 +93,7 @@ def test_a_clear_loss_is_not_bold_and_a_clear_win_stands_alone(report: Path) -> 
     results = load_results(report)
     chosen = (results["method"] == "mle") & (results["metric"] == "kl")
     results.loc[chosen, "value"] *= 0.1
-    assert best_of(results, "eight_gaussians", "kl") == {"mle"}
+    assert find_best(results, "eight_gaussians", "kl") == {"mle"}
 
 
 def test_the_trio_is_shown_even_where_it_is_unknown(report: Path) -> None:
@@ -122,24 +122,24 @@ def test_the_trio_is_shown_even_where_it_is_unknown(report: Path) -> None:
     ],
 )
 def test_numbers_show_their_size(value: float | None, places: int, expected: str) -> None:
-    assert number(value, places) == expected
+    assert format_number(value, places) == expected
 
 
 def test_a_mean_and_its_interval_are_written_alike() -> None:
-    assert spread(0.00002, 0.000011, 4) == "2.0e−5 ± 1.1e−5"
-    assert spread(1.0, 1e-17, 3) == "1.000 ± 0.000"
-    assert spread(1.0, None, 3) == "1.000"
-    assert spread(0.00002, 0.0, 4) == "2.0e−5 ± 0"
+    assert format_interval(0.00002, 0.000011, 4) == "2.0e−5 ± 1.1e−5"
+    assert format_interval(1.0, 1e-17, 3) == "1.000 ± 0.000"
+    assert format_interval(1.0, None, 3) == "1.000"
+    assert format_interval(0.00002, 0.0, 4) == "2.0e−5 ± 0"
 
 
 def test_decimals_follow_the_smallest_mean_of_a_column() -> None:
-    assert decimals([1.5, 0.25, None]) == 3
-    assert decimals([1.5, 0.004]) == decimals([1e-7]) == 4
-    assert decimals([]) == decimals([0.0]) == decimals([1e-15, 0.5]) == 3
+    assert choose_decimals([1.5, 0.25, None]) == 3
+    assert choose_decimals([1.5, 0.004]) == choose_decimals([1e-7]) == 4
+    assert choose_decimals([]) == choose_decimals([0.0]) == choose_decimals([1e-15, 0.5]) == 3
 
 
 def test_counts_are_grouped() -> None:
-    assert count(1234567.0) == "1\u202f234\u202f567"
+    assert format_count(1234567.0) == "1\u202f234\u202f567"
 
 
 def test_a_bar_inside_a_cell_does_not_end_it() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from ebmbench.report.claims.collect import ClaimResult, criterion_verdict
 from ebmbench.report.results.cells import OTHERWISE
 from ebmbench.report.sections.provenance import render_provenance
-from ebmbench.report.text.escaping import literal
+from ebmbench.report.text.escaping import escape_text
 from ebmbench.report.text.images import Image
 from ebmbench.report.text.numbers import MISSING, plural
 from ebmbench.report.text.tables import markdown_table
@@ -37,7 +37,7 @@ def render_claims(claims: list[ClaimResult], images: dict[str, Image], facts: di
     return "\n\n".join(parts) + "\n"
 
 
-def format_number(value: float | None) -> str:
+def format_significant(value: float | None) -> str:
     """A number with three significant digits: 0.0312, 4.1e-07, 1590."""
     if value is None:
         return MISSING
@@ -65,30 +65,30 @@ def _verdict_table(claims: list[ClaimResult]) -> str:
 
 def _verdict_row(claim: ClaimResult) -> list[str]:
     """A claim with its verdict (and those of both sets of seeds, if they differ) and the criterion that decided it."""
-    link = f"[{literal(claim.title)}](#{claim.name})"
-    decided_by, numbers = literal(claim.reason) or MISSING, MISSING
+    link = f"[{escape_text(claim.title)}](#{claim.name})"
+    decided_by, numbers = escape_text(claim.reason) or MISSING, MISSING
     if claim.deciding is not None:
         others = sum(criterion_verdict(one) == claim.verdict for one in claim.criteria) - 1
         more = f"; and {others} more" if others else ""
-        rule = literal(claim.deciding["rule"].partition(" (")[0])
-        decided_by = f"{literal(claim.deciding['says'])}: {rule}{more}"
+        rule = escape_text(claim.deciding["rule"].partition(" (")[0])
+        decided_by = f"{escape_text(claim.deciding['says'])}: {rule}{more}"
         again = claim.deciding["again"]
         numbers = _mean_and_limits(claim.deciding["finding"]) + (f"; again {_mean_and_limits(again)}" if again else "")
     differ = f" ({claim.first}, then {claim.again})" if claim.again not in ("", claim.first) else ""
-    return [link, literal(claim.source), _mark(claim.verdict) + differ, decided_by, numbers]
+    return [link, escape_text(claim.source), _mark(claim.verdict) + differ, decided_by, numbers]
 
 
 def _claim_section(claim: ClaimResult, image: Image | None) -> Iterator[str]:
     """The paragraphs about a claim: what the source says, what is done here, what was found."""
     yield f"### `{claim.name}`"
     if not claim.record:
-        yield f"**{_mark(claim.verdict)}**{f': {literal(claim.reason)}' if claim.reason else ''}."
+        yield f"**{_mark(claim.verdict)}**{f': {escape_text(claim.reason)}' if claim.reason else ''}."
         return
-    yield f"**{literal(claim.title)}**"
-    yield f"{literal(claim.record['sentence'])} *Source*: {literal(claim.source)}."
-    yield f"*Here*: {literal(claim.record['here'])}"
+    yield f"**{escape_text(claim.title)}**"
+    yield f"{escape_text(claim.record['sentence'])} *Source*: {escape_text(claim.source)}."
+    yield f"*Here*: {escape_text(claim.record['here'])}"
     if claim.record.get("pilots"):
-        yield f"*Pilots*: {literal(claim.record['pilots'])}"
+        yield f"*Pilots*: {escape_text(claim.record['pilots'])}"
     both = f": by the first seeds {claim.first}, by others {claim.again}" if claim.again else ""
     yield f"**{_mark(claim.verdict)}**{both}."
     header = ["criterion", "rule", f"found, {claim.record['seeds']} seeds", "p", "power", "verdict", "again"]
@@ -102,10 +102,10 @@ def _criterion_row(criterion: dict[str, Any]) -> list[str]:
     finding, again = criterion["finding"], criterion["again"]
     power = MISSING if finding["power"] is None else f"{100 * finding['power']:.0f} %"
     return [
-        literal(criterion["says"]),
-        literal(criterion["rule"]),
+        escape_text(criterion["says"]),
+        escape_text(criterion["rule"]),
         _mean_and_limits(finding),
-        format_number(finding["p"]),
+        format_significant(finding["p"]),
         power,
         _mark(finding["verdict"]),
         f"{_mean_and_limits(again)} {_mark(again['verdict'])}" if again else MISSING,
@@ -116,7 +116,8 @@ def _mean_and_limits(finding: dict[str, Any]) -> str:
     """Mean and limits of a finding, or its note if it has no mean."""
     if finding["mean"] is None:
         return finding["note"] or MISSING
-    return f"{format_number(finding['mean'])} ({format_number(finding['low'])} … {format_number(finding['high'])})"
+    mean, low, high = (format_significant(finding[key]) for key in ("mean", "low", "high"))
+    return f"{mean} ({low} … {high})"
 
 
 def _mark(verdict: str) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ebmbench.config.schema import read_yaml
 from ebmbench.errors import UserError
-from ebmbench.report.claims.text import format_number
+from ebmbench.report.claims.text import format_significant
 from ebmbench.report.compare.sides import WORKSPACE, is_report, suite_of
 from ebmbench.report.text.numbers import MISSING, plural
 from ebmbench.report.text.tables import markdown_table
@@ -79,4 +79,4 @@ def _verdict(rows: list[Row]) -> str:
 
 
 def _mean(row: Row) -> str:
-    return format_number(float(row["mean"])) if row.get("mean") else MISSING
+    return format_significant(float(row["mean"])) if row.get("mean") else MISSING

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ebmbench.config.schema import read_yaml
 from ebmbench.report.results.staleness import Versions
-from ebmbench.report.text.escaping import literal
+from ebmbench.report.text.escaping import escape_text
 from ebmbench.workspace.code_hash import LIBRARIES, versions
 from ebmbench.workspace.git import ask_git
 from ebmbench.workspace.layout import DVC_LOCK, PARAMS_YAML, REPORTS
@@ -67,8 +67,8 @@ def _counted(cells: Sequence[set[str]], noun: str) -> str:
     """`2.13.0`, or `2.13.0 (14 cells), 2.12.1 (2 cells)`."""
     counts = Counter(value for cell in cells for value in cell)
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    each = [f"{literal(value)} ({count} {noun}{'s' * (count != 1)})" for value, count in ordered]
-    return literal(ordered[0][0]) if len(ordered) == 1 else ", ".join(each)
+    each = [f"{escape_text(value)} ({count} {noun}{'s' * (count != 1)})" for value, count in ordered]
+    return escape_text(ordered[0][0]) if len(ordered) == 1 else ", ".join(each)
 
 
 def lock_hash(file: Path) -> str:

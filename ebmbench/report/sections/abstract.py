@@ -6,8 +6,8 @@ from ebmbench.report.results.groups import RATIO, datasets, short_name
 from ebmbench.report.results.kinds import KINDS, SAMPLES, kinds, select_kind
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.verdicts import count_statuses, count_verdicts, describe_stale_cells
-from ebmbench.report.text.numbers import count, plural
-from ebmbench.report.text.tables import best_of
+from ebmbench.report.text.numbers import format_count, plural
+from ebmbench.report.text.tables import find_best
 from ebmbench.report.text.words import list_names
 
 TITLE = ""
@@ -36,11 +36,11 @@ def _budget(frame: pd.DataFrame) -> str:
         return ""
     low, high = min(low for low, _ in found.values()), max(high for _, high in found.values())
     if high <= OVERSHOOT * low:
-        return f"Every run had the same budget, {count(low)} network passes, whatever the time it took."
+        return f"Every run had the same budget, {format_count(low)} network passes, whatever the time it took."
     if all(most <= OVERSHOOT * fewest for fewest, most in found.values()):
-        each = ", ".join(f"{count(fewest)} on `{dataset}`" for dataset, (fewest, _) in found.items())
+        each = ", ".join(f"{format_count(fewest)} on `{dataset}`" for dataset, (fewest, _) in found.items())
         return f"Every run on a dataset had the same budget of network passes, whatever the time it took: {each}."
-    return f"Runs took between {count(low)} and {count(high)} network passes."
+    return f"Runs took between {format_count(low)} and {format_count(high)} network passes."
 
 
 def _ending(frame: pd.DataFrame) -> str:
@@ -66,11 +66,11 @@ def _health(frame: pd.DataFrame) -> str:
 def _leaders(results: Results) -> str:
     """Who is best or ties with the best: in the main metric, of images within each kind of samples."""
     toys, metric, frame = results.toys, results.main_metric, results.frame
-    winners = {dataset: best_of(toys, dataset, metric) for dataset in datasets(toys)}
+    winners = {dataset: find_best(toys, dataset, metric) for dataset in datasets(toys)}
     sentences = [_best_by(short_name(metric), winners, results.methods)]
     for kind in KINDS:
         sets = [dataset for dataset in results.image_datasets if kind in kinds(frame, dataset)]
-        winners = {dataset: best_of(select_kind(frame, dataset, kind), dataset, RATIO) for dataset in sets}
+        winners = {dataset: find_best(select_kind(frame, dataset, kind), dataset, RATIO) for dataset in sets}
         sentences.append(_best_by(f"{short_name(RATIO)} of {SAMPLES[kind]}", winners, results.methods))
     return " ".join(filter(None, sentences))
 

@@ -7,8 +7,8 @@ from ebmbench.report.results.groups import COSTS, variants
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import TIMINGS
 from ebmbench.report.text.images import show_images
-from ebmbench.report.text.numbers import MISSING, count
-from ebmbench.report.text.tables import markdown_table, title
+from ebmbench.report.text.numbers import MISSING, format_count
+from ebmbench.report.text.tables import format_name, markdown_table
 
 TITLE = "Cost against quality"
 ORDER = 100
@@ -30,7 +30,7 @@ def text(results: Results) -> str:
     for dataset in results.datasets:
         methods = {name: part for name, part in variants(results.frame, dataset).items() if not is_baseline(name)}
         for place, (name, part) in enumerate(methods.items()):
-            rows.append([f"`{dataset}`" if place == 0 else "", title(name), *_cells(part)])
+            rows.append([f"`{dataset}`" if place == 0 else "", format_name(name), *_cells(part)])
     figures = show_images(results.images.get("costs", ())) or "No run has both a quality and a cost."
     return "\n\n".join([figures, ABOUT, markdown_table(HEADER, rows, left=2)])
 
@@ -38,10 +38,10 @@ def text(results: Results) -> str:
 def _cells(part: pd.DataFrame) -> list[str]:
     part = part[part["status"] == "ok"]
     runs = part.drop_duplicates("label")
-    energy, inputs, parameters, passes = (count(_median(part, name)) for name in COSTS)
+    energy, inputs, parameters, passes = (format_count(_median(part, name)) for name in COSTS)
     seconds = [_decimal(runs[name].median()) for name in TIMINGS[:3]]
-    steps = count(runs["steps"].median()) if runs["steps"].notna().any() else MISSING
-    memory = count(runs["peak_memory_mb"].median())
+    steps = format_count(runs["steps"].median()) if runs["steps"].notna().any() else MISSING
+    memory = format_count(runs["peak_memory_mb"].median())
     return [passes, steps, energy, inputs, parameters, *seconds, memory]
 
 

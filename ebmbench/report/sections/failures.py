@@ -6,8 +6,8 @@ from ebmbench.report.results.frame import variant
 from ebmbench.report.results.kinds import KINDS, SAMPLES
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.verdicts import describe_stale_cells
-from ebmbench.report.text.escaping import literal
-from ebmbench.report.text.tables import markdown_table, title
+from ebmbench.report.text.escaping import escape_text
+from ebmbench.report.text.tables import format_name, markdown_table
 from ebmbench.report.text.words import mask_numbers, merge_sentences
 
 TITLE = "Failures and skipped"
@@ -27,10 +27,10 @@ def _lost_runs(frame: pd.DataFrame) -> str:
     rows = [
         [
             f"`{one.dataset}`",
-            title(variant(one.method, one.settings)),
+            format_name(variant(one.method, one.settings)),
             "all" if pd.isna(one.seed) else f"seed {one.seed}",
             one.status,
-            literal(one.reason),
+            escape_text(one.reason),
         ]
         for one in bad.itertuples()
     ]
@@ -46,10 +46,10 @@ def _missing_values(results: Results) -> str:
     found: dict[tuple[str, str, str, str], list[str]] = {}
     for (metric, kind, _), part in gaps.groupby(["metric", "kind", "form"], sort=False):
         names = [variant(*pair) for pair in zip(part["method"], part["settings"], strict=True)]
-        methods = ", ".join(dict.fromkeys(title(name) for name in names))
+        methods = ", ".join(dict.fromkeys(format_name(name) for name in names))
         sets = ", ".join(f"`{name}`" for name in dict.fromkeys(part["dataset"]))
         of = f" of {SAMPLES[str(kind)]}" if kind else ""
         (reason,) = merge_sentences(part["reason"])
-        found.setdefault((of, methods, sets, literal(reason) or "no reason given"), []).append(f"`{metric}`")
+        found.setdefault((of, methods, sets, escape_text(reason) or "no reason given"), []).append(f"`{metric}`")
     rows = [[", ".join(metrics) + of, *rest] for (of, *rest), metrics in found.items()]
     return markdown_table(["metrics", "methods", "datasets", "reason"], rows, left=4) if rows else ""

@@ -6,7 +6,7 @@ from ebmbench.report.results.groups import direction, heading, metrics, variants
 from ebmbench.report.results.kinds import KINDS, mask_other_kinds
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.verdicts import describe_verdicts
-from ebmbench.report.text.tables import column, markdown_table, title
+from ebmbench.report.text.tables import format_column, format_name, markdown_table
 
 TITLE = "Full results"
 ORDER = 110
@@ -27,11 +27,11 @@ def _table(results: Results, dataset: str) -> str:
     methods = variants(part, dataset)
     rows = []
     for metric, kind in _measures(part, dataset in results.image_datasets):
-        cells = column(mask_other_kinds(part, kind) if kind else part, metric)
+        cells = format_column(mask_other_kinds(part, kind) if kind else part, metric)
         first = heading(f"{metric} ({kind})" if kind else metric, direction(part, metric))
         rows.append([first, *(cells[dataset, name] for name in methods)])
     rows.append(["verdict", *(describe_verdicts(runs) for runs in methods.values())])
-    return markdown_table(["metric", *(title(name) for name in methods)], rows)
+    return markdown_table(["metric", *(format_name(name) for name in methods)], rows)
 
 
 def _measures(part: pd.DataFrame, is_image: bool) -> list[tuple[str, str]]:

@@ -14,8 +14,8 @@ from ebmbench.report.results.kinds import kinds, select_kind
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.verdicts import lost_cell
 from ebmbench.report.statistics.seeds import summarise
-from ebmbench.report.text.numbers import MISSING, decimals, number
-from ebmbench.report.text.tables import best_of, markdown_table, share, title
+from ebmbench.report.text.numbers import MISSING, choose_decimals, format_number
+from ebmbench.report.text.tables import find_best, format_name, format_share, markdown_table
 from ebmbench.workspace.layout import BASELINES
 
 TITLE = "At a glance"
@@ -78,12 +78,14 @@ def _one_seed(results: Results) -> bool:
 def _table(results: Results, metric: str, columns: list[Column]) -> str:
     """One table; methods come in the order of the suite, whatever the first column has."""
     parts = {one.heading: variants(one.frame, one.dataset) for one in columns}
-    places = decimals(summarise(rows, metric).median for part in parts.values() for rows in part.values())
-    bold = {one.heading: best_of(one.frame, one.dataset, metric) for one in columns}
+    places = choose_decimals(summarise(rows, metric).median for part in parts.values() for rows in part.values())
+    bold = {one.heading: find_best(one.frame, one.dataset, metric) for one in columns}
     rows = []
     for name in _names(parts, list(dict.fromkeys(results.frame["method"]))):
         texts = {column: _cell(_rows(part, name), metric, places) for column, part in parts.items()}
-        rows.append([title(name), *(f"**{one}**" if name in bold[column] else one for column, one in texts.items())])
+        rows.append(
+            [format_name(name), *(f"**{one}**" if name in bold[column] else one for column, one in texts.items())]
+        )
     corner = heading(metric, direction(results.frame, metric) or "lower")
     return markdown_table([f"median {corner}", *parts], rows) + "\n\n"
 
@@ -97,7 +99,7 @@ def _cell(rows: pd.DataFrame | None, metric: str, places: int) -> str:
         return f"{MISSING} ({lost})"
     # Good runs of a method without an energy have no KL, which is no failure.
     unknown = not one.values and (rows["status"] == "ok").all()
-    return number(one.median, places) + ("" if unknown else share(one))
+    return format_number(one.median, places) + ("" if unknown else format_share(one))
 
 
 def _names(parts: Parts, order: list[str]) -> list[str]:

@@ -11,7 +11,7 @@ from ebmbench.report.results.groups import AIS, IMAGE, MAIN, datasets, direction
 from ebmbench.report.results.kinds import NAMES, kinds, select_kind
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.verdicts import describe_verdicts
-from ebmbench.report.text.tables import column, markdown_table, title
+from ebmbench.report.text.tables import format_column, format_name, markdown_table
 
 TITLE = "Main table"
 ORDER = 40
@@ -34,12 +34,12 @@ def render_toys(results: Results) -> str:
     if frame.empty:
         return ""
     metrics = list(dict.fromkeys([results.main_metric, *MAIN]))
-    columns = {metric: column(frame, metric) for metric in metrics}
+    columns = {metric: format_column(frame, metric) for metric in metrics}
     rows = []
     for dataset in datasets(frame):
         for place, (name, part) in enumerate(variants(frame, dataset).items()):
             cells = [columns[metric][dataset, name] for metric in metrics]
-            rows.append([f"`{dataset}`" if place == 0 else "", title(name), *cells, describe_verdicts(part)])
+            rows.append([f"`{dataset}`" if place == 0 else "", format_name(name), *cells, describe_verdicts(part)])
     header = ["dataset", "method", *(heading(metric, direction(frame, metric)) for metric in metrics), "verdict"]
     return markdown_table(header, rows, left=2)
 
@@ -66,9 +66,9 @@ def _render_likelihoods(results: Results) -> str:
 
 
 def _table(part: pd.DataFrame, dataset: str, metrics: tuple[str, ...], shown: set[str] | None = None) -> str:
-    columns = [column(part, metric) for metric in metrics]
+    columns = [format_column(part, metric) for metric in metrics]
     rows = [
-        [title(name), *(texts[dataset, name] for texts in columns), describe_verdicts(runs)]
+        [format_name(name), *(texts[dataset, name] for texts in columns), describe_verdicts(runs)]
         for name, runs in variants(part, dataset).items()
         if shown is None or name in shown
     ]

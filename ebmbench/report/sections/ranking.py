@@ -5,7 +5,7 @@ import numpy as np
 from ebmbench.report.results.suite import Results
 from ebmbench.report.statistics.contests import Contest, find_contests
 from ebmbench.report.statistics.ranks import PLACES, Estimate, improvement, mean_ranks, ties
-from ebmbench.report.text.numbers import number
+from ebmbench.report.text.numbers import format_number
 from ebmbench.report.text.tables import markdown_table
 
 TITLE = "Ranks"
@@ -50,7 +50,9 @@ def _table(contest: Contest) -> str:
 
 def _bracketed(estimate: Estimate, place: int | tuple[int, int]) -> str:
     """`2.67 (1.79 to 3.54)`."""
-    mean, low, high = (number(float(part[place]), PLACES) for part in (estimate.mean, estimate.low, estimate.high))
+    mean, low, high = (
+        format_number(float(part[place]), PLACES) for part in (estimate.mean, estimate.low, estimate.high)
+    )
     return f"{mean} ({low} to {high})"
 
 

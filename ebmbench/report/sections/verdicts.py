@@ -6,8 +6,8 @@ from ebmbench.config.sections import Health
 from ebmbench.report.results.frame import variant
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.verdicts import MEANINGS, describe_verdicts, rows_of_methods, words_of
-from ebmbench.report.text.escaping import literal
-from ebmbench.report.text.numbers import MISSING, count, number
+from ebmbench.report.text.escaping import escape_text
+from ebmbench.report.text.numbers import MISSING, format_count, format_number
 from ebmbench.report.text.tables import markdown_table
 from ebmbench.report.text.words import merge_sentences
 
@@ -27,8 +27,8 @@ def text(results: Results) -> str:
         ["dataset", "method", "settings"], sort=False
     ):
         reasons = [one for whole in part.drop_duplicates("label")["verdict_reason"] for one in whole.split("; ")]
-        numbers = [number(_median(part, "r_hat"), 2), count(_median(part, "ess"))]
-        why = literal("; ".join(merge_sentences(filter(None, reasons)))) or MISSING
+        numbers = [format_number(_median(part, "r_hat"), 2), format_count(_median(part, "ess"))]
+        why = escape_text("; ".join(merge_sentences(filter(None, reasons)))) or MISSING
         rows.append([f"`{dataset}`", variant(method, settings), describe_verdicts(part), why, *numbers])
     return "\n\n".join([ABOUT, _meanings(results), markdown_table(HEADER, rows, left=4)])
 

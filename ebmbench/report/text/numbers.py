@@ -1,7 +1,7 @@
-"""Numbers as text: one number of decimals for everything that is compared, and no digit that hides the size.
+"""Numbers as text: everything that is compared has the same number of decimals.
 
-The decimals follow from the smallest mean of a column (two significant digits of it, three or four decimals).
-What that would round to zero, and what needs four digits before the point, is written as a power of ten.
+A column has three or four decimals, so that its smallest mean has two significant digits. A number that would be
+rounded to zero, or that has four digits before the point, is written as a power of ten.
 """
 
 import math
@@ -10,18 +10,18 @@ from collections.abc import Iterable
 MISSING = "–"
 FEWEST, MOST = 3, 4
 LARGE = 1000.0
-ROUNDING = 1e-9  # what is smaller is the arithmetic's noise around zero
+ROUNDING = 1e-9  # smaller numbers are rounding errors around zero
 
 
-def decimals(values: Iterable[float | None]) -> int:
-    """How many decimals a column with these means gets."""
+def choose_decimals(values: Iterable[float | None]) -> int:
+    """The number of decimals of a column with these means."""
     sizes = [abs(value) for value in values if value is not None and math.isfinite(value)]
     smallest = min((size for size in sizes if size > ROUNDING), default=1.0)
     return max(FEWEST, min(MOST, 1 - math.floor(math.log10(smallest))))
 
 
-def number(value: float | None, places: int) -> str:
-    """A number with fixed decimals, in powers of ten where they would mislead."""
+def format_number(value: float | None, places: int) -> str:
+    """A number with fixed decimals, or as a power of ten if they would mislead."""
     if value is None or math.isnan(value):
         return MISSING
     if math.isinf(value):
@@ -29,17 +29,17 @@ def number(value: float | None, places: int) -> str:
     return _power(value) if _needs_power(value, places) else _fixed(value, places)
 
 
-def spread(mean: float | None, half: float | None, places: int) -> str:
-    """`mean ± half` in the same notation, or the mean alone when there is no interval."""
-    text = number(mean, places)
+def format_interval(mean: float | None, half: float | None, places: int) -> str:
+    """`mean ± half` in the same notation, or the mean alone if there is no interval."""
+    text = format_number(mean, places)
     if mean is None or half is None:
         return text
     powers = _needs_power(mean, places) or half >= LARGE
     return f"{text} ± {_power(half) if powers else _fixed(half, places)}"
 
 
-def count(value: float | None) -> str:
-    """A whole number with thin groups of three."""
+def format_count(value: float | None) -> str:
+    """A whole number, with thin spaces between groups of three digits."""
     return MISSING if value is None or math.isnan(value) else f"{round(value):,}".replace(",", "\u202f")
 
 

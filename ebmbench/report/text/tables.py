@@ -12,46 +12,46 @@ import pandas as pd
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.groups import datasets, variants
 from ebmbench.report.statistics.seeds import Summary, find_leaders, summarise
-from ebmbench.report.text.escaping import cell
-from ebmbench.report.text.numbers import decimals, spread
+from ebmbench.report.text.escaping import escape_cell
+from ebmbench.report.text.numbers import choose_decimals, format_interval
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
     """A table whose first `left` columns are aligned left, the others right."""
     rule = [":---" if place < left else "---:" for place in range(len(header))]
-    lines = ["| " + " | ".join(cell(text) for text in row) + " |" for row in (header, rule, *rows)]
+    lines = ["| " + " | ".join(escape_cell(text) for text in row) + " |" for row in (header, rule, *rows)]
     return "\n".join(lines)
 
 
-def title(name: str) -> str:
+def format_name(name: str) -> str:
     """How a method is written in a table."""
     return f"*{name.lstrip('_')}*" if is_baseline(name) else name
 
 
-def share(one: Summary) -> str:
+def format_share(one: Summary) -> str:
     """How many runs gave a value, `(4/5)`, if not all did."""
     return "" if one.complete else f" ({len(one.values)}/{one.runs})"
 
 
-def entry(one: Summary, places: int) -> str:
+def format_entry(one: Summary, places: int) -> str:
     """`mean ± half width`, with the share of runs that gave a value if not all did."""
-    return spread(one.mean, one.half, places) + (share(one) if one.values else "")
+    return format_interval(one.mean, one.half, places) + (format_share(one) if one.values else "")
 
 
-def best_of(frame: pd.DataFrame, dataset: str, metric: str) -> set[str]:
+def find_best(frame: pd.DataFrame, dataset: str, metric: str) -> set[str]:
     """The methods that are best or tie with the best on a dataset."""
     return find_leaders(_competitors(_summaries(frame, dataset, metric)))
 
 
-def column(frame: pd.DataFrame, metric: str) -> dict[tuple[str, str], str]:
+def format_column(frame: pd.DataFrame, metric: str) -> dict[tuple[str, str], str]:
     """The text of a metric for each dataset and method, with one number of decimals for all."""
     found = {dataset: _summaries(frame, dataset, metric) for dataset in datasets(frame)}
-    places = decimals(one.mean for part in found.values() for one in part.values())
+    places = choose_decimals(one.mean for part in found.values() for one in part.values())
     texts = {}
     for dataset, part in found.items():
         bold = find_leaders(_competitors(part))
         for name, one in part.items():
-            texts[dataset, name] = f"**{entry(one, places)}**" if name in bold else entry(one, places)
+            texts[dataset, name] = f"**{format_entry(one, places)}**" if name in bold else format_entry(one, places)
     return texts
 
 
