@@ -108,7 +108,7 @@ def _panel(axis: Axes, rows: pd.DataFrame, by: str, variants: list[str]) -> None
 
 
 def number_moments(curves: pd.DataFrame) -> pd.DataFrame:
-    """With a column `moment`, the place in a run's own order: runs come by one after about as many passes.
+    """The curves with a column `moment`, the place of a point in its run: runs are judged after about as many passes.
 
     It is counted before points without a value are left out, so that the others keep their place.
     """

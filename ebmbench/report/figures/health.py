@@ -1,4 +1,4 @@
-"""Training health: loss, gradient norms of weights and along chains, and energy gap, a line for each seed.
+"""Histories of training: loss, gradient norms of weights and along chains, and energy gap, a line for each seed.
 
 Losses of different methods mean different things, so each method has its own row and scale, logarithmic where
 positive values span decades. A run that diverged ends in a cross. A long history is thinned to every k-th row: the
@@ -28,7 +28,7 @@ COMMON = ("label", "step", "passes", "loss", "gradient_norm", "learning_rate")
 # The third panel shows the gap between the energies of negatives and of data (a gap that grows says that chains do not
 # find the model's mass), or a learned constant, or else the first column of a method's own; the fourth how steep the
 # energy is along the chains (Xu 2022, 3.2.2).
-TELLING = ("energy_gap", "c", "max_abs_log_g", "chain_acceptance")
+DIAGNOSTICS = ("energy_gap", "c", "max_abs_log_g", "chain_acceptance")
 CHAINS = "chain_gradient_norm"
 NAMES = {"max_abs_log_g": "max |log g|", "c": "c (log Z)", "gradient_norm": "‖∇θ L‖", CHAINS: "‖∇x E‖ on chains"}
 POINTS = 220  # of all lines of a panel: eight rows with five seeds stay below 300 kB
@@ -111,10 +111,10 @@ def _row(axes: list[Axes], name: str, history: pd.DataFrame, ended: set[tuple[st
 
 
 def choose_diagnostic(history: pd.DataFrame) -> str:
-    """The one column that says most of how the method fares; empty if it writes nothing of its own."""
+    """The column that says most about how training goes; empty if the method writes none of its own."""
     hidden = (*COMMON, CHAINS)
     own = [column for column in history.columns if column not in hidden and history[column].notna().any()]
-    return next((column for column in (*TELLING, *own) if column in own), "")
+    return next((column for column in (*DIAGNOSTICS, *own) if column in own), "")
 
 
 def _line(axis: Axes, run: pd.DataFrame, column: str, name: str) -> None:

@@ -47,11 +47,11 @@ def mask_other_kinds(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
 def select_kind(frame: pd.DataFrame, dataset: str, kind: str) -> pd.DataFrame:
     """The rows of one dataset and kind, without the methods that have only other kinds."""
     parts = variants(mask_other_kinds(frame[frame["dataset"] == dataset], kind), dataset)
-    kept = [rows for name, rows in parts.items() if is_baseline(name) or _concerned(rows, kind)]
-    return pd.concat(kept)
+    return pd.concat([rows for name, rows in parts.items() if is_baseline(name) or _may_have(rows, kind)])
 
 
-def _concerned(rows: pd.DataFrame, kind: str) -> bool:
+def _may_have(rows: pd.DataFrame, kind: str) -> bool:
+    """Whether a method has this kind of samples, or is not known to have any."""
     good = rows[rows["status"] == "ok"]
     found = set(good["samples"])
     return good.empty or kind in found or not found & set(KINDS)

@@ -54,7 +54,7 @@ TOGETHER = (
     "[below](#failures-and-skipped)."
 )
 MISSING_VALUES = "– means that there is no value; the reason is [below](#failures-and-skipped)."
-CHAINS = "the training chains"  # what a buffer is, and is said to be
+CHAINS = "the training chains"  # in place of a sampler, where a buffer was taken as it was
 KINDS_OF_SAMPLES = (
     "Images are judged by samples, and **samples are of several kinds that are never mixed**: {kinds}. A method can "
     "look well in one and fail in another: a short run may stop while its chains pass by the data, a long run shows "

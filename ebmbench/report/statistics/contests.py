@@ -22,7 +22,7 @@ from ebmbench.report.statistics.seeds import summarise
 
 Task = dict[str, pd.DataFrame]
 NO_VALUE = "no value"
-LOST = ("diverged", "failed", NO_VALUE)  # ends of all runs of a method on a task that make it the last there
+LAST = ("diverged", "failed", NO_VALUE)  # a method whose runs on a task all ended so is the last there
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def _losses(task: Task, name: str, metric: str) -> dict[int, float]:
 def _why_absent(name: str, metric: str, kind: str, tasks: dict[str, Task]) -> str:
     """Why a method is left out; empty if it takes part in all tasks."""
     ends = {dataset: _end(_rows(task, name), metric, kind) for dataset, task in tasks.items()}
-    bad = {dataset: end for dataset, end in ends.items() if end and end not in LOST}
+    bad = {dataset: end for dataset, end in ends.items() if end and end not in LAST}
     if bad:
         reason = next(iter(bad.values()))
         return f"{reason} on {_listed([dataset for dataset, end in bad.items() if end == reason])}"
@@ -119,14 +119,14 @@ def _why_absent(name: str, metric: str, kind: str, tasks: dict[str, Task]) -> st
 
 
 def _end(rows: pd.DataFrame | None, metric: str, kind: str) -> str:
-    """How a method fared in a task: empty with a value, a member of `LOST`, or why it takes no part."""
+    """How a method ended in a task: empty with a value, a member of `LAST`, or why it takes no part."""
     if rows is None:
         return "not run"
     if summarise(rows, metric).values:
         return ""
     ends = set(rows["status"])
     if ends <= {"diverged", "failed"}:
-        return min(ends, key=LOST.index)
+        return min(ends, key=LAST.index)
     # An energy whose mass no grid holds has no KL: that is a loss, and not for want of an energy.
     if (kind and kind in set(rows["samples"])) or (not kind and (rows["verdict"] == "miscalibrated").any()):
         return NO_VALUE
