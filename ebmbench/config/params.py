@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from ebmbench.config.sections import (
 )
 from ebmbench.config.yaml import lay_over
 from ebmbench.errors import UserError
+from ebmbench.workspace.code_hash import text_of
 from ebmbench.workspace.layout import DOWNLOADS, OUTPUTS, PARAMS_YAML
 
 
@@ -70,7 +72,13 @@ OVERRIDABLE: dict[str, tuple[str, ...]] = {
 
 
 def load_params(root: Path) -> Params:
-    """Read and check `params.yaml`: forms first, then that every name exists."""
+    """Read and check `params.yaml`: forms first, then that every name exists. A text is checked once per process."""
+    file = root / PARAMS_YAML
+    return _load(root.absolute(), text_of(file) if file.is_file() else b"")
+
+
+@lru_cache(maxsize=8)
+def _load(root: Path, _text: bytes) -> Params:
     params = check(Params, read_yaml(root / PARAMS_YAML), PARAMS_YAML)
     _check_names(params)
     _check_inputs(root, params)

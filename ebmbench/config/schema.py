@@ -3,9 +3,7 @@
 Each fault becomes one line: file, key, what was found, what is allowed, and the nearest name where a name was mistyped.
 """
 
-import copy
 import typing
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,7 +19,7 @@ M = TypeVar("M", bound=BaseModel)
 def read_yaml(path: Path) -> dict[str, Any]:
     """A YAML 1.2 mapping (so `1e-3` is a number); duplicate keys and broken syntax are `UserError`s."""
     try:
-        value = copy.deepcopy(_parsed(text_of(path).decode("utf-8")))
+        value = plain(text_of(path).decode("utf-8"))
     except FileNotFoundError as error:
         raise UserError(f"{path.name}: not found in {path.parent.resolve()}") from error
     except (ValueError, OSError) as error:
@@ -29,11 +27,6 @@ def read_yaml(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UserError(f"{path.name}: found {type(value).__name__}, allowed: a mapping of sections")
     return value
-
-
-@lru_cache(maxsize=8)  # a stage asks for params.yaml and dvc.yaml several times
-def _parsed(text: str) -> Any:
-    return plain(text)
 
 
 def check(model: type[M], value: Any, file: str, key: str = "") -> M:

@@ -5,6 +5,8 @@ of aliases stand for 10⁹ values, and a hundred thousand brackets overflow the 
 seen in the stream of events, before anything is built.
 """
 
+import copy
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +20,16 @@ WIDEST = 2**63  # whole numbers that fit 64 bits, as all programs that read them
 
 
 def plain(text: str) -> Any:
-    """The values of a YAML 1.2 text; a ValueError says in words why it has none."""
+    """The values of a YAML 1.2 text; a ValueError says in words why it has none. A text is parsed once per process."""
+    return copy.deepcopy(_parse(text))
+
+
+@lru_cache(maxsize=8)  # by text, so that an edited file is parsed again
+def _parse(text: str) -> Any:
     try:
-        _bounded(text)
+        _check_size(text)
         value = YAML(typ="safe").load(text)
-        _narrow(value, ())
+        _check_width(value, ())
     except (YAMLError, KeyError, TypeError, AttributeError) as error:  # the last three: a tag with a value unlike it
         raise ValueError(" ".join(str(error).split())[:300]) from error
     return value
@@ -46,7 +53,7 @@ def lookup(tree: Any, key: str, default: Any = None) -> Any:
     return tree
 
 
-def _bounded(text: str) -> None:
+def _check_size(text: str) -> None:
     """Refuse what is too deep or, with its aliases written out, too long."""
     sizes: dict[str, int] = {}
     open_nodes: list[tuple[str | None, int]] = []
@@ -67,12 +74,12 @@ def _bounded(text: str) -> None:
             raise ValueError(f"found more than {DEEPEST} levels or {MOST} values (with what aliases repeat)")
 
 
-def _narrow(value: Any, key: tuple[Any, ...]) -> None:
+def _check_width(value: Any, key: tuple[Any, ...]) -> None:
     """Refuse whole numbers beyond 64 bits."""
     if isinstance(value, int) and not -WIDEST <= value < WIDEST:
         raise ValueError(f"{'.'.join(map(str, key))}: found a whole number of {value.bit_length()} bits, allowed: 64")
     for name, inner in value.items() if isinstance(value, dict) else enumerate(value) if _listed(value) else ():
-        _narrow(inner, (*key, name))
+        _check_width(inner, (*key, name))
 
 
 def _listed(value: Any) -> bool:

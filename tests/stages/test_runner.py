@@ -4,11 +4,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import torch
 
 from ebmbench.cli.main import main
+from ebmbench.config import params, yaml
+from ebmbench.config.params import load_params
 from ebmbench.stages.inputs import require_keys
 from ebmbench.stages.runner import run_stage
 from ebmbench.workspace.failures import failure_of
@@ -102,7 +105,7 @@ def test_weights_that_dvc_cannot_name_are_recorded_and_must_stay(
 
 def test_a_stage_that_fails_records_nothing(project: Path) -> None:
     assert run_stage("train@a-dsm", lambda root: rewrite(root / "params.yaml", "budget: 1", "budget: 2")) == 2
-    assert not (project / "runs").exists()
+    assert not (project / "runs" / "s" / "a").exists()
 
 
 STARTED = """\
@@ -176,6 +179,17 @@ def test_a_crash_without_a_word_is_not_explained_by_an_earlier_failure(project: 
     assert subprocess.run([sys.executable, "-c", script], cwd=project, env=env, check=False).returncode == 9
     assert "without a word" in failure_of(project, "s", "train@a-dsm")
     assert not (project / "work" / "failures" / "train_a-dsm.log").exists()
+
+
+def test_a_stage_parses_and_checks_its_parameters_once(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"{PARAMS}# which no other test has parsed\n"
+    (project / "params.yaml").write_text(text)
+    parse, check = Mock(wraps=yaml._check_size), Mock(wraps=params.check)
+    monkeypatch.setattr(yaml, "_check_size", parse)
+    monkeypatch.setattr(params, "check", check)
+    assert run_stage("train@a-dsm", lambda root: print(load_params(root))) == 0
+    assert [call.args[0] for call in parse.call_args_list].count(text) == 1
+    assert check.call_count == 1
 
 
 def test_an_edit_that_does_not_concern_the_stage_does_not_disturb_it(project: Path) -> None:
