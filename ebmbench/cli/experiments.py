@@ -54,7 +54,7 @@ def _test_claims(root: Path, arguments: argparse.Namespace) -> int:
     import torch
 
     from ebmbench.claims.testing.bench import Bench
-    from ebmbench.claims.testing.record import put_to_test, told
+    from ebmbench.claims.testing.record import render_record, run_claim
     from ebmbench.config.params import load_params
     from ebmbench.workspace.locks import hold
 
@@ -64,9 +64,9 @@ def _test_claims(root: Path, arguments: argparse.Namespace) -> int:
     for name in arguments.names:
         busy = f"{name}: another process is testing this claim here; wait for it or stop it"
         with hold(lock_file(root, f"claim@{name}"), busy):  # so that `ebmbench clean` does not remove its files
-            account = put_to_test(name, first, None, bench)
-            account.save(root / TESTED_CLAIMS / name)
-        print(told(account))
+            record = run_claim(name, first, None, bench)
+            record.save(root / TESTED_CLAIMS / name)
+        print(render_record(record))
         print(f"  files: {(TESTED_CLAIMS / name).as_posix()}/\n")
     return 0
 

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from ebmbench.claims.testing.bench import Bench
-from ebmbench.claims.testing.record import put_to_test
+from ebmbench.claims.testing.record import run_claim
 from ebmbench.config.params import load_params
 from ebmbench.stages.runner import stage_main
 from ebmbench.workspace.files import write_json
@@ -18,14 +18,13 @@ from ebmbench.workspace.layout import claim_folder
 
 
 def decide_claim(root: Path, name: str, fresh: bool = False) -> None:
-    """Measure, decide, draw, and put the account in its place."""
+    """Measure, decide and draw a claim, and write its record."""
     params, clock = load_params(root), time.perf_counter()
-    bench = Bench(root, fresh)
-    account = put_to_test(name, params.claims.first, params.claims.again, bench)
+    record = run_claim(name, params.claims.first, params.claims.again, Bench(root, fresh))
     folder = claim_folder(root, params.benchmark.suite, name)
-    account.save(folder)  # file by file: the folder itself is no output, and may hold a file of the user's
+    record.save(folder)  # file by file: the folder itself is no output, and may hold a file of the user's
     write_json(folder / "cost.json", {"seconds": round(time.perf_counter() - clock, 1)})
-    print(account.line)
+    print(record.summary)
 
 
 main = stage_main("claim", decide_claim, __doc__, "name", fresh=True)

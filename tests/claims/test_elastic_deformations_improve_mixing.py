@@ -8,7 +8,7 @@ import torch
 
 from ebmbench.claims import elastic_deformations_improve_mixing as claim
 from ebmbench.claims.testing.claim import Arms
-from ebmbench.claims.testing.criterion import judge
+from ebmbench.claims.testing.criterion import decide_criterion
 from ebmbench.core.streams import stream
 
 
@@ -52,7 +52,7 @@ def arms(kept: tuple[float, float], fid: tuple[float, float], own: float = 6.0) 
 
 def verdicts(*of: Arms) -> dict[str, str]:
     rows = [claim.statistics(one) for one in of]
-    return {c.key: judge(c, [row[c.key] for row in rows], 3).verdict for c in claim.CLAIM.criteria}
+    return {c.key: decide_criterion(c, [row[c.key] for row in rows], 3).verdict for c in claim.CLAIM.criteria}
 
 
 def test_each_criterion_falls_with_what_it_is_about() -> None:

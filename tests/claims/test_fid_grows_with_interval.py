@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from ebmbench.claims.fid_grows_with_interval import CLAIM, INTERVALS, PUBLISHED, slope, statistics
-from ebmbench.claims.testing.criterion import judge
+from ebmbench.claims.testing.criterion import decide_criterion
 from ebmbench.claims.testing.digits_protocol import enlarged, reduced
 from ebmbench.core.dataset import from_levels
 from ebmbench.data.common.images import image_facts
@@ -29,7 +29,7 @@ def test_a_method_that_ignores_its_interval_refutes_the_claim() -> None:
     ]
     rows = [statistics(one) for one in arms]
     for criterion in CLAIM.criteria:
-        assert judge(criterion, [row[criterion.key] for row in rows], 2).verdict == "not reproduced"
+        assert decide_criterion(criterion, [row[criterion.key] for row in rows], 2).verdict == "not reproduced"
 
 
 def test_reduced_undoes_enlarged() -> None:

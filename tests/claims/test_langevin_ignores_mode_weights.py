@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from ebmbench.claims import langevin_ignores_mode_weights as claim
-from ebmbench.claims.testing.criterion import judge
+from ebmbench.claims.testing.criterion import decide_criterion
 from ebmbench.core.energy import conditional, score
 from ebmbench.core.streams import stream
 from ebmbench.data import unbalanced
@@ -46,4 +46,7 @@ def test_a_sampler_that_is_right_and_an_annealing_that_is_blind_both_refute_the_
     shares = {"langevin_uneven": 0.21, "langevin_even": 0.5, "annealed_uneven": 0.48, "annealed_even": 0.5}
     rows = [claim.statistics({"all": {k: np.array(v + 0.001 * seed) for k, v in shares.items()}}) for seed in range(3)]
     for criterion in claim.CLAIM.criteria:
-        assert judge(criterion, [row[criterion.key] + 1e-3 * i for i, row in enumerate(rows)]).verdict != "reproduced"
+        assert (
+            decide_criterion(criterion, [row[criterion.key] + 1e-3 * i for i, row in enumerate(rows)]).verdict
+            != "reproduced"
+        )

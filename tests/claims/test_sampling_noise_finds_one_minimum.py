@@ -8,7 +8,7 @@ import torch
 
 from ebmbench.claims import sampling_noise_finds_one_minimum as claim
 from ebmbench.claims.testing.claim import Arms
-from ebmbench.claims.testing.criterion import judge
+from ebmbench.claims.testing.criterion import decide_criterion
 from ebmbench.core.streams import stream
 
 
@@ -47,7 +47,7 @@ def arms(digits: list[list[int]], depths: list[float]) -> Arms:
 
 def verdicts(*of: Arms) -> dict[str, str]:
     rows = [claim.statistics(one) for one in of]
-    return {c.key: judge(c, [row[c.key] for row in rows], 3).verdict for c in claim.CLAIM.criteria}
+    return {c.key: decide_criterion(c, [row[c.key] for row in rows], 3).verdict for c in claim.CLAIM.criteria}
 
 
 def test_a_funnel_is_told_from_a_landscape_of_all_digits_and_from_one_that_had_one_minimum_all_along() -> None:

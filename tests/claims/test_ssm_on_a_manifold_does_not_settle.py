@@ -8,7 +8,7 @@ import torch
 
 from ebmbench.claims import ssm_on_a_manifold_does_not_settle as claim
 from ebmbench.claims.testing.claim import Arms
-from ebmbench.claims.testing.criterion import judge
+from ebmbench.claims.testing.criterion import decide_criterion
 from ebmbench.core.streams import stream
 from ebmbench.methods.ssm import draw_directions, sliced_score_matching
 
@@ -42,7 +42,7 @@ def arms(bare: np.ndarray, noisy: np.ndarray) -> Arms:
 
 def verdicts(*of: Arms) -> dict[str, str]:
     rows = [claim.statistics(one) for one in of]
-    return {c.key: judge(c, [row[c.key] for row in rows], 3).verdict for c in claim.CLAIM.criteria}
+    return {c.key: decide_criterion(c, [row[c.key] for row in rows], 3).verdict for c in claim.CLAIM.criteria}
 
 
 def test_a_loss_that_falls_and_one_that_rests_are_told_apart() -> None:

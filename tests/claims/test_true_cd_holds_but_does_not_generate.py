@@ -8,7 +8,7 @@ import torch
 from ebmbench.claims import true_cd_holds_but_does_not_generate as claim
 from ebmbench.claims.testing.bench import Bench
 from ebmbench.claims.testing.claim import Arms
-from ebmbench.claims.testing.criterion import judge
+from ebmbench.claims.testing.criterion import decide_criterion
 from ebmbench.claims.testing.digits_protocol import SAMPLER
 from ebmbench.core.streams import stream
 from ebmbench.experiment.data import Data, make_data
@@ -30,7 +30,7 @@ def arms(of_cd: tuple[float, float], of_mle: tuple[float, float], kept: float) -
 
 def verdicts(*of: tuple[tuple[float, float], tuple[float, float], float]) -> dict[str, str]:
     rows = [claim.statistics(arms(*one)) for one in of]
-    return {c.key: judge(c, [row[c.key] for row in rows], 4).verdict for c in claim.CLAIM.criteria}
+    return {c.key: decide_criterion(c, [row[c.key] for row in rows], 4).verdict for c in claim.CLAIM.criteria}
 
 
 def test_parts_of_a_chain_are_the_chain_in_one_go() -> None:

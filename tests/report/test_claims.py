@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from ebmbench.claims.testing.bench import Bench
-from ebmbench.claims.testing.record import put_to_test
+from ebmbench.claims.testing.record import run_claim
 from ebmbench.errors import UserError
 from ebmbench.report.claims.build import build_claims
 from ebmbench.report.claims.text import format_significant
@@ -29,7 +29,7 @@ def account(root: Path, bias: float) -> None:
     folder = root / "runs/claims/_claims" / NAME
     shutil.rmtree(folder, ignore_errors=True)
     with known(coin(bias)):
-        put_to_test(NAME, 0, 100, Bench(root, fresh=True)).save(folder)
+        run_claim(NAME, 0, 100, Bench(root, fresh=True)).save(folder)
     write_stage_record(root, PARAMS, f"claim@{NAME}")
 
 

@@ -8,7 +8,7 @@ line is the claim's title, and `PAPER` is where the source says it. It holds
 - `statistics(arms)`, one number for each criterion, from what all arms measured at one seed;
 - `draw(figure, seeds)`, the source's figure drawn anew, from what was measured at all seeds.
 
-What decides a measurement is its claim's code and all that it imports, so what a claim uses, it imports by name.
+A measurement is named by its claim's code and by all that this imports, so a claim imports by name all that it uses.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,9 +36,9 @@ class Claim:
     """What is claimed, and how it is decided.
 
     `sentence` is the claim in our words, `here` what is run and where that differs from the source. An arm is one
-    setting of the experiment, and each is measured at as many `seeds`. All criteria together make the claim. `pilots`
-    tells what was tried with other seeds, and changed by it, before the rule was fixed; `offset` is how many seeds are
-    passed over, because they were looked at before.
+    setting of the experiment; each is measured at as many `seeds`. The claim holds if all criteria do. `pilots` says
+    what was tried with other seeds before the rule was fixed, and what that changed; `offset` is how many seeds are
+    skipped because they were looked at before.
     """
 
     sentence: str

@@ -14,7 +14,7 @@ does not refutes it, and there is no test.
 
 A claim with several criteria is reproduced if all are: each test has level α, so has their conjunction (Berger 1982).
 It is not reproduced if one of m is refuted, for which each is tested at α/m (Bonferroni). A value that is no number
-refutes nothing and proves nothing: the criterion is undecided, and says so.
+neither shows nor refutes: the criterion is undecided, with a note.
 """
 
 import math
@@ -30,10 +30,10 @@ ALPHA = 0.01
 
 @dataclass(frozen=True)
 class Criterion:
-    """The statistic `key`, in words, must lie `above` or `below` a `bound`.
+    """The statistic `key` must lie `above` or `below` a `bound`; `says` is the statistic in words.
 
-    `expected` is the size of the effect at which power is told: what the source or its theory says, and never what was
-    seen here. Exact criteria need none.
+    `expected` is the size of the effect for which the power is computed: what the source or its theory says, never what
+    was seen here. Exact criteria need none.
     """
 
     key: str
@@ -71,81 +71,73 @@ class Finding:
         return asdict(self)
 
 
-def judge(criterion: Criterion, values: Sequence[float], criteria: int = 1) -> Finding:
-    """Decide a criterion, one of so many of its claim, by the values that it had at the seeds."""
-    kept = [float(value) if math.isfinite(value) else None for value in values]
-    numbers = [value for value in kept if value is not None]
-    missing = len(kept) - len(numbers)
+def decide_criterion(criterion: Criterion, values: Sequence[float], criteria: int = 1) -> Finding:
+    """Decide a criterion by its values at the seeds; its claim has so many criteria."""
+    found = [float(value) if math.isfinite(value) else None for value in values]
+    numbers = [value for value in found if value is not None]
+    missing = len(found) - len(numbers)
     if missing:
-        note = f"{missing} of {len(kept)} seeds gave no number"
-        return Finding("undecided", None, None, None, None, None, kept, note)
+        note = f"{missing} of {len(found)} seeds gave no number"
+        return Finding("undecided", None, None, None, None, None, found, note)
     if criterion.exact:
-        return _exact(criterion, numbers)
+        return _decide_exact(criterion, numbers)
     if criterion.share:
-        return _counted(criterion, numbers, criteria)
-    return _tested(criterion, numbers, criteria)
+        return _decide_share(criterion, numbers, criteria)
+    return _decide_mean(criterion, numbers, criteria)
 
 
-def _exact(criterion: Criterion, numbers: list[float]) -> Finding:
+def _decide_exact(criterion: Criterion, numbers: list[float]) -> Finding:
     above, bound = criterion.side == "above", criterion.bound
     met = all(value > bound if above else value < bound for value in numbers)
     verdict: Verdict = "reproduced" if met else "not reproduced"
     return Finding(verdict, _mean(numbers), min(numbers), max(numbers), None, None, [*numbers])
 
 
-def _tested(criterion: Criterion, numbers: list[float], criteria: int) -> Finding:
+def _decide_mean(criterion: Criterion, numbers: list[float], criteria: int) -> Finding:
     if len(numbers) < 2:
         raise ValueError(f"criterion {criterion.key}: a test needs two seeds or more, found {len(numbers)}")
     sign = 1.0 if criterion.side == "above" else -1.0
     mean, error, freedom = _mean(numbers), _error(numbers), len(numbers) - 1
     distance = sign * (mean - criterion.bound)
-    # Values that are all equal leave nothing to chance.
+    # Equal values have no error.
     t = distance / error if error > 0 else math.copysign(math.inf, distance) if distance else 0.0
     p = float(stats.t.sf(t, freedom))
-    verdict: Verdict = "undecided"
-    if p < criterion.alpha:
-        verdict = "reproduced"
-    elif 1 - p < criterion.alpha / criteria:
-        verdict = "not reproduced"
+    verdict = _verdict(criterion, p, 1 - p, criteria)
     reach = float(stats.t.ppf(1 - criterion.alpha, freedom)) * error
     return Finding(verdict, mean, mean - reach, mean + reach, p, power(criterion, error, freedom), [*numbers])
 
 
-def _counted(criterion: Criterion, numbers: list[float], criteria: int) -> Finding:
-    """Of values that are 0 or 1 the number of ones decides."""
+def _verdict(criterion: Criterion, p: float, against: float, criteria: int) -> Verdict:
+    """By the p-values of the test for the criterion and of the test against it, one of so many."""
+    if p < criterion.alpha:
+        return "reproduced"
+    return "not reproduced" if against < criterion.alpha / criteria else "undecided"
+
+
+def _decide_share(criterion: Criterion, numbers: list[float], criteria: int) -> Finding:
+    """By the number of ones among values that are 0 or 1."""
     n, ones = len(numbers), round(sum(numbers))
     if any(value not in (0.0, 1.0) for value in numbers):
         raise ValueError(f"criterion {criterion.key}: found {numbers}, allowed: 0 or 1 for a share")
-    at_least, at_most = (
-        float(stats.binom.sf(ones - 1, n, criterion.bound)),
-        float(stats.binom.cdf(ones, n, criterion.bound)),
-    )
-    p, against = (at_least, at_most) if criterion.side == "above" else (at_most, at_least)
-    verdict: Verdict = "undecided"
-    if p < criterion.alpha:
-        verdict = "reproduced"
-    elif against < criterion.alpha / criteria:
-        verdict = "not reproduced"
+    sides: list[Literal["greater", "less"]] = ["greater", "less"] if criterion.side == "above" else ["less", "greater"]
+    p, against = (float(stats.binomtest(ones, n, criterion.bound, side).pvalue) for side in sides)
+    verdict = _verdict(criterion, p, against, criteria)
     limits = stats.binomtest(ones, n).proportion_ci(1 - 2 * criterion.alpha, method="exact")
-    chance = _counted_power(criterion, n)
+    chance = _share_power(criterion, n)
     return Finding(verdict, ones / n, float(limits.low), float(limits.high), p, chance, [*numbers])
 
 
-def _counted_power(criterion: Criterion, n: int) -> float | None:
-    """The probability of a count that is enough, if the share is as expected."""
+def _share_power(criterion: Criterion, n: int) -> float | None:
+    """The probability of a count that shows the effect, if the share is as expected."""
     if criterion.expected is None:
         return None
-    counts = range(n + 1)
-    above = criterion.side == "above"
-    tails = [
-        stats.binom.sf(k - 1, n, criterion.bound) if above else stats.binom.cdf(k, n, criterion.bound) for k in counts
-    ]
-    enough = [k for k in counts if tails[k] < criterion.alpha]
+    side: Literal["greater", "less"] = "greater" if criterion.side == "above" else "less"
+    enough = [k for k in range(n + 1) if stats.binomtest(k, n, criterion.bound, side).pvalue < criterion.alpha]
     return float(sum(stats.binom.pmf(k, n, criterion.expected) for k in enough))
 
 
 def power(criterion: Criterion, error: float, freedom: int) -> float | None:
-    """The probability of «reproduced» if the effect is as large as expected; None where nothing is expected."""
+    """The probability of «reproduced» if the effect is as large as expected; None if no size is expected."""
     if criterion.expected is None:
         return None
     sign = 1.0 if criterion.side == "above" else -1.0
@@ -154,25 +146,25 @@ def power(criterion: Criterion, error: float, freedom: int) -> float | None:
         return float(distance > 0)
     limit = float(stats.t.ppf(1 - criterion.alpha, freedom))
     found = float(stats.nct.sf(limit, freedom, distance / error))
-    # SciPy's noncentral t gives no number far out, where the normal's tail has long been all or nothing.
+    # SciPy's noncentral t is NaN far out, where the normal's tail is 0 or 1.
     return found if math.isfinite(found) else float(stats.norm.sf(limit - distance / error))
 
 
-def together(findings: Sequence[Finding]) -> Verdict:
-    """The verdict of all criteria: all must be reproduced, and one refuted refutes."""
+def combine_criteria(findings: Sequence[Finding]) -> Verdict:
+    """The verdict on a claim: reproduced if all criteria are, not reproduced if one is not."""
     verdicts = [finding.verdict for finding in findings]
     if "not reproduced" in verdicts:
         return "not reproduced"
     return "undecided" if "undecided" in verdicts else "reproduced"
 
 
-def agreed(first: Verdict, again: Verdict | None) -> Verdict:
-    """The verdict of two sets of seeds: theirs if they agree, else none is; of one set, its own."""
+def combine_sets(first: Verdict, again: Verdict | None) -> Verdict:
+    """The verdict of two sets of seeds: undecided unless they agree; of one set, its own."""
     return first if again in (None, first) else "undecided"
 
 
 def _mean(numbers: list[float]) -> float:
-    # Of equal values the value itself: a sum that is divided again may be off by a rounding, and decide by it.
+    # Of equal values the value itself: a sum that is divided may be off by a rounding, which could decide.
     return numbers[0] if len(set(numbers)) == 1 else math.fsum(numbers) / len(numbers)
 
 

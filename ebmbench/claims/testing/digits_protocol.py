@@ -1,8 +1,4 @@
-"""Digits as the benchmark trains them, for claims on images: the settings of suites/defaults.yaml, which work there.
-
-Maximum likelihood and contrastive divergence on digits, with the settings of suites/defaults.yaml.
-
-Images enlarged for networks that need large ones, and chains of a trained model from noise.
+"""Digits as the benchmark trains them, for claims on images: data, settings of suites/defaults.yaml, and chains.
 
 ConvNets A, B and C need 28×28 pixels or more: `enlarged` makes each pixel a square of pixels, `reduced` takes the mean
 of each square, so that the classifier of small images can judge.
@@ -27,6 +23,9 @@ from ebmbench.samplers import langevin
 MODEL = mlp.Settings(width=256, layers=2, gain=1.4, bias=0.1)
 SAMPLER = langevin.Settings(steps=20, step_size=1.0, noise_std=0.01, box=1.0)
 BUDGET = 3_000_000
+MLE = mle.Settings(learning_rate=1e-3, sampler=SAMPLER, buffer=2000, energy_penalty=0.01)
+CD = cd.Settings(learning_rate=1e-3, sampler=SAMPLER)
+CHAINS = 500  # as many as test images
 
 
 def open_digits(bench: Bench) -> Data:
@@ -39,15 +38,8 @@ def protocol(budget: int = BUDGET) -> Training:
     return Training(budget=budget, batch_size=64, ema=0.99, beta1=0.0, data_noise=0.03)
 
 
-MLE = mle.Settings(learning_rate=1e-3, sampler=SAMPLER, buffer=2000, energy_penalty=0.01)
-CD = cd.Settings(learning_rate=1e-3, sampler=SAMPLER)
-
-
-CHAINS = 500  # as many as test images
-
-
 def from_noise(run: Run, facts: Facts, sampler: langevin.Settings, seed: int, *name: str) -> Tensor:
-    """Where chains of the trained energy end that start from noise, `(CHAINS, *event)`."""
+    """The ends of chains of the trained energy that start from noise, `(CHAINS, *event)`."""
     starts = facts.starts(CHAINS, stream(seed, "claim", *name, "start"))
     return sampler.fitted(facts).run(run.trained.judged, starts, stream(seed, "claim", *name, "chain")).x
 

@@ -1,4 +1,4 @@
-"""The benchmark's exact metrics of models in the plane, for claims whose models may be as bad as they like."""
+"""The benchmark's exact KL of models in the plane, for claims whose models may have mass beyond every grid."""
 
 from functools import cached_property
 
@@ -13,7 +13,7 @@ from ebmbench.metrics.common.quadrature import Quadrature, integrate
 
 
 class Widest(Evaluation):
-    """Judges on the widest grid even if some of the model's mass lies beyond it."""
+    """An evaluation on the widest grid, even if some of the model's mass lies beyond it."""
 
     @cached_property
     def grid(self) -> Quadrature:

@@ -1,9 +1,8 @@
-"""From what was measured to a verdict: one number per seed and criterion, then the rule that was fixed before.
+"""Measuring a claim, every arm at every seed, and deciding it by the rule that was fixed before.
 
-Measuring a claim: every arm at every seed, each found again in `work/` by the digest of all that produces it.
-
-That is the claim's name, arm and seed, and the code: what the claim's file imports, and the file itself without what
-only decides and shows (`CLAIM`, `statistics`, `draw`), so that a new caption measures nothing again.
+A measurement is found again in `work/` by its digest: the claim's name, arm, seed and code. The code is all that the
+claim's file imports, and the file itself without what only decides and shows (`CLAIM`, `statistics`, `draw`): a new
+caption measures nothing again.
 """
 
 import hashlib
@@ -17,10 +16,14 @@ from tqdm import tqdm
 
 from ebmbench.claims.testing.bench import Bench
 from ebmbench.claims.testing.claim import Arms, open_claim
-from ebmbench.claims.testing.criterion import Finding, Verdict, judge, together
+from ebmbench.claims.testing.criterion import Finding, Verdict, combine_criteria, decide_criterion
 from ebmbench.workspace.code_hash import PACKAGE, imported_files, tree_hash, versions
 from ebmbench.workspace.progress import pulse
 from ebmbench.workspace.store import digest
+
+FILE = "measures.npz"
+DECIDING = ("claim.py", "criterion.py", "measure.py")  # in this folder
+SHOWING = ("CLAIM", "statistics", "draw", "PAPER", "YEAR")  # in the claim's file
 
 
 @dataclass(frozen=True)
@@ -32,32 +35,27 @@ class Decision:
 
 
 def decide(name: str, seeds: Sequence[Arms]) -> Decision:
-    """Decide a claim by what was measured at these seeds."""
+    """Decide a claim by the measurements at these seeds."""
     file = open_claim(name)
     numbers = [file.statistics(arms) for arms in seeds]
     criteria = file.CLAIM.criteria
-    findings = tuple(judge(one, [row[one.key] for row in numbers], len(criteria)) for one in criteria)
-    return Decision(together(findings), findings)
+    findings = tuple(decide_criterion(one, [row[one.key] for row in numbers], len(criteria)) for one in criteria)
+    return Decision(combine_criteria(findings), findings)
 
 
-FILE = "measures.npz"
-DECIDING = ("claim.py", "criterion.py", "measure.py")  # in this folder
-SHOWING = ("CLAIM", "statistics", "draw", "PAPER", "YEAR")
-
-
-def measured(name: str, seeds: Iterable[int], bench: Bench) -> list[Arms]:
-    """What every arm gives at these seeds, seed by seed."""
-    claim, seeds, code = open_claim(name), list(seeds), measuring_hash(name)
+def measure_claim(name: str, seeds: Iterable[int], bench: Bench) -> list[Arms]:
+    """Measure every arm at these seeds, or find the measurements; one mapping for each seed."""
+    claim, seeds, code = open_claim(name), list(seeds), measurement_hash(name)
     found: dict[tuple[int, str], Mapping[str, Any]] = {}
     grid = [(seed, arm) for seed in seeds for arm in claim.CLAIM.arms]
     # disable=None: a bar on a terminal, nothing in a log file.
     for seed, arm in tqdm(pulse.each(grid), desc=name, total=len(grid), disable=None):
         inputs = {"claim": name, "arm": arm, "seed": seed, "code": code, "versions": versions()}
-        found[seed, arm] = _obtained(inputs, bench)
+        found[seed, arm] = _obtain(inputs, bench)
     return [{arm: found[seed, arm] for arm in claim.CLAIM.arms} for seed in seeds]
 
 
-def _obtained(inputs: Mapping[str, Any], bench: Bench) -> Mapping[str, Any]:
+def _obtain(inputs: Mapping[str, Any], bench: Bench) -> Mapping[str, Any]:
     def make(_: Path, result: Path) -> None:
         values = open_claim(inputs["claim"]).measure(inputs["arm"], inputs["seed"], bench)
         arrays = {key: np.asarray(value) for key, value in values.items()}
@@ -68,7 +66,7 @@ def _obtained(inputs: Mapping[str, Any], bench: Bench) -> Mapping[str, Any]:
         return dict(file)
 
 
-def measuring_hash(name: str) -> str:
+def measurement_hash(name: str) -> str:
     """SHA-256 of the code that measures a claim."""
     own = PACKAGE / "claims" / f"{name}.py"
     whole = hashlib.sha256()

@@ -1,9 +1,7 @@
-"""The account of a claim: what is claimed, how it was decided, and what it rests on, as plain files.
+"""The record of a claim that was tested: what is claimed, how it was decided, and on which numbers.
 
-`verdict.json`, and its numbers alone in `metrics.json`; `values.csv` with a row per seed and criterion; `figure.png`,
-drawn from the seeds that decide.
-
-A claim's account as lines for a terminal.
+Its files are `verdict.json`, its numbers alone in `metrics.json`, `values.csv` with a row for each seed and criterion,
+and `figure.png`, drawn from the first set of seeds.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,8 +13,8 @@ from matplotlib.figure import Figure
 
 from ebmbench.claims.testing.bench import Bench
 from ebmbench.claims.testing.claim import Arms, ClaimFile, open_claim
-from ebmbench.claims.testing.criterion import Criterion, Finding, Verdict, agreed
-from ebmbench.claims.testing.measure import Decision, decide, measured
+from ebmbench.claims.testing.criterion import Criterion, Finding, Verdict, combine_sets
+from ebmbench.claims.testing.measure import Decision, decide, measure_claim
 from ebmbench.config.registry import describe
 from ebmbench.errors import UserError
 from ebmbench.report.figures.theme import WIDTH, apply_theme, save
@@ -27,8 +25,8 @@ HEIGHT = 3.4  # inches of a figure, unless its claim says otherwise
 
 
 @dataclass(frozen=True)
-class Account:
-    """A claim, decided by the seeds from `first` on, and if `again` is given by those from there on too."""
+class Record:
+    """A claim, decided by the seeds from `first` on, and once more by those from `again` on if it is given."""
 
     name: str
     first: int
@@ -44,12 +42,12 @@ class Account:
 
     @property
     def verdict(self) -> Verdict:
-        """What both sets of seeds say, if they agree."""
-        return agreed(self.decision.verdict, self.repeated.verdict if self.repeated else None)
+        """The verdict of both sets of seeds: undecided unless they agree."""
+        return combine_sets(self.decision.verdict, self.repeated.verdict if self.repeated else None)
 
     @property
-    def line(self) -> str:
-        """The verdict in a line."""
+    def summary(self) -> str:
+        """The verdict in one line."""
         both = f" ({self.decision.verdict}; again: {self.repeated.verdict})" if self.repeated else ""
         return f"{self.name}: {self.verdict}{both}"
 
@@ -62,7 +60,7 @@ class Account:
         self.draw(folder / "figure.png")
 
     def draw(self, file: Path) -> Path:
-        """The figure."""
+        """Draw the claim's figure into a file."""
         with apply_theme():
             figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
             self.file.draw(figure, self.measures)
@@ -78,24 +76,31 @@ class Account:
     def as_dict(self) -> dict[str, Any]:
         """Plain values."""
         claim, entry = self.file.CLAIM, describe("claims", self.name)
-        told = {"name": self.name, "title": entry.title, "source": entry.paper, "year": entry.year}
-        told |= {
+        again = self.repeated.verdict if self.repeated else None
+        return {
+            "name": self.name,
+            "title": entry.title,
+            "source": entry.paper,
+            "year": entry.year,
             "sentence": claim.sentence,
             "here": claim.here,
             "pilots": claim.pilots,
             "caption": claim.caption,
             "arms": [*claim.arms],
+            "seeds": claim.seeds,
+            "first": self.first,
+            "again": self.again,
+            "verdict": self.verdict,
+            "verdict_first": self.decision.verdict,
+            "verdict_again": again,
+            "criteria": [*self._criteria()],
         }
-        told |= {"seeds": claim.seeds, "first": self.first, "again": self.again, "verdict": self.verdict}
-        told |= {"verdict_first": self.decision.verdict}
-        told |= {"verdict_again": self.repeated.verdict if self.repeated else None}
-        return {**told, "criteria": [*self._criteria()]}
 
     def _criteria(self) -> Iterator[dict[str, Any]]:
         for i, criterion in enumerate(self.file.CLAIM.criteria):
             once_more = self.repeated.findings[i].as_dict() if self.repeated else None
-            said = {"key": criterion.key, "says": criterion.says, "rule": criterion.rule, "exact": criterion.exact}
-            yield {**said, "finding": self.decision.findings[i].as_dict(), "again": once_more}
+            rule = {"key": criterion.key, "says": criterion.says, "rule": criterion.rule, "exact": criterion.exact}
+            yield {**rule, "finding": self.decision.findings[i].as_dict(), "again": once_more}
 
     def _rows(self) -> Iterator[list[Any]]:
         yield ["claim", "set", "seed", "statistic", "value"]
@@ -107,8 +112,8 @@ class Account:
                     yield [self.name, name, start + offset, criterion.key, "" if value is None else repr(value)]
 
 
-def put_to_test(name: str, first: int, again: int | None, bench: Bench) -> Account:
-    """Measure and decide a claim."""
+def run_claim(name: str, first: int, again: int | None, bench: Bench) -> Record:
+    """Measure and decide a claim with the seeds from `first` on, and from `again` on."""
     claim = open_claim(name).CLAIM
     count, first = claim.seeds, first + claim.offset
     if again is not None and abs(again + claim.offset - first) < count:
@@ -116,29 +121,29 @@ def put_to_test(name: str, first: int, again: int | None, bench: Bench) -> Accou
         raise UserError(
             f"{PARAMS_YAML}: claims.again: {found}, allowed: {count} seeds away or more, so that no seed is in both"
         )
-    measures = measured(name, range(first, first + count), bench)
+    measures = measure_claim(name, range(first, first + count), bench)
     repeated = None
     if again is not None:
         again += claim.offset
-        repeated = decide(name, measured(name, range(again, again + count), bench))
-    return Account(name, first, measures, decide(name, measures), again, repeated)
+        repeated = decide(name, measure_claim(name, range(again, again + count), bench))
+    return Record(name, first, measures, decide(name, measures), again, repeated)
 
 
-def told(account: Account) -> str:
-    """The claim, each criterion with its rule and numbers, and the verdict."""
-    return "\n".join(_lines(account))
+def render_record(record: Record) -> str:
+    """Text for a terminal: the claim, each criterion with its rule and numbers, and the verdict."""
+    return "\n".join(_lines(record))
 
 
-def _lines(account: Account) -> Iterator[str]:
-    claim, entry = account.file.CLAIM, describe("claims", account.name)
-    yield f"{account.name}: {entry.title} ({entry.paper})"
-    for criterion, finding in zip(claim.criteria, account.decision.findings, strict=True):
+def _lines(record: Record) -> Iterator[str]:
+    claim, entry = record.file.CLAIM, describe("claims", record.name)
+    yield f"{record.name}: {entry.title} ({entry.paper})"
+    for criterion, finding in zip(claim.criteria, record.decision.findings, strict=True):
         yield f"  {criterion.says}"
         yield f"    rule    {criterion.rule}"
         yield f"    found   {_numbers(criterion, finding)}"
         yield f"    →       {finding.verdict}{f' ({finding.note})' if finding.note else ''}"
-    seeds = f"seeds {account.first} … {account.first + claim.seeds - 1}"
-    yield f"  verdict: {account.decision.verdict} ({seeds})"
+    seeds = f"seeds {record.first} … {record.first + claim.seeds - 1}"
+    yield f"  verdict: {record.decision.verdict} ({seeds})"
 
 
 def _numbers(criterion: Criterion, finding: Finding) -> str:

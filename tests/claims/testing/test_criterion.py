@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from ebmbench.claims.testing.criterion import Criterion, Finding, Verdict, judge, power, together
+from ebmbench.claims.testing.criterion import Criterion, Finding, Verdict, combine_criteria, decide_criterion, power
 
 SIDES = pytest.mark.parametrize("side", ["above", "below"])
 
@@ -18,7 +18,7 @@ def rule(side: str = "above", bound: float = 0.0, **more: object) -> Criterion:
 def verdicts(criterion: Criterion, mean: float, n: int, trials: int, criteria: int = 1) -> dict[str, float]:
     """How often normal values of that mean and deviation 1 end in each verdict."""
     values = np.random.default_rng(9000).normal(mean, 1, (trials, n))
-    found = [judge(criterion, row.tolist(), criteria).verdict for row in values]
+    found = [decide_criterion(criterion, row.tolist(), criteria).verdict for row in values]
     return {verdict: found.count(verdict) / trials for verdict in ("reproduced", "not reproduced", "undecided")}
 
 
@@ -51,8 +51,8 @@ def test_of_several_criteria_that_all_hold_one_is_refuted_with_probability_alpha
     generator, trials, alpha, m = np.random.default_rng(9001), 1000, 0.05, 3
     criterion, refuted = rule(alpha=alpha), 0
     for _ in range(trials):
-        findings = [judge(criterion, generator.normal(0, 1, 6).tolist(), m) for _ in range(m)]
-        refuted += together(findings) == "not reproduced"
+        findings = [decide_criterion(criterion, generator.normal(0, 1, 6).tolist(), m) for _ in range(m)]
+        refuted += combine_criteria(findings) == "not reproduced"
     assert refuted / trials < alpha + 4 * math.sqrt(alpha * (1 - alpha) / trials)
     assert refuted / trials == within(1 - (1 - alpha / m) ** m, trials)
 
@@ -93,7 +93,7 @@ def test_the_test_and_its_limits_are_students(side: str) -> None:
     generator, alternative = np.random.default_rng(9002), "greater" if side == "above" else "less"
     for n in (2, 3, 7, 30):
         values = generator.normal(0.4, 2.0, n)
-        found = judge(rule(side, 0.3), values.tolist())
+        found = decide_criterion(rule(side, 0.3), values.tolist())
         assert found.p == pytest.approx(stats.ttest_1samp(values, 0.3, alternative=alternative).pvalue, rel=1e-9)
         interval = stats.ttest_1samp(values, 0.3).confidence_interval(0.98)
         assert (found.low, found.high) == pytest.approx((interval.low, interval.high), rel=1e-9)
@@ -103,7 +103,7 @@ def test_the_test_and_its_limits_are_students(side: str) -> None:
 def test_the_verdict_is_what_the_limits_say(side: str) -> None:
     generator = np.random.default_rng(9003)
     for _ in range(200):
-        found = judge(rule(side, 0.0), generator.normal(generator.normal(0, 1.5), 1, 4).tolist())
+        found = decide_criterion(rule(side, 0.0), generator.normal(generator.normal(0, 1.5), 1, 4).tolist())
         assert found.low is not None
         assert found.high is not None
         shown, refuted = (found.low > 0, found.high < 0) if side == "above" else (found.high < 0, found.low > 0)
@@ -115,29 +115,29 @@ def test_the_verdict_is_what_the_limits_say(side: str) -> None:
 def test_values_that_are_all_equal_leave_nothing_to_chance(value: float, n: int) -> None:
     little = 1e-9 * abs(value)
     for side, sign in [("above", 1), ("below", -1)]:
-        assert judge(rule(side, value - sign * little), [value] * n).verdict == "reproduced"
-        assert judge(rule(side, value + sign * little), [value] * n, 5).verdict == "not reproduced"
-    found = judge(rule(bound=value - 1, expected=value), [value] * n)
+        assert decide_criterion(rule(side, value - sign * little), [value] * n).verdict == "reproduced"
+        assert decide_criterion(rule(side, value + sign * little), [value] * n, 5).verdict == "not reproduced"
+    found = decide_criterion(rule(bound=value - 1, expected=value), [value] * n)
     assert found.power == pytest.approx(1)
     assert found.low == pytest.approx(value, abs=1e-12 * max(1, abs(value)))
 
 
 def test_equal_values_on_the_bound_decide_nothing() -> None:
-    assert judge(rule(bound=123456.789), [123456.789] * 10).verdict == "undecided"
+    assert decide_criterion(rule(bound=123456.789), [123456.789] * 10).verdict == "undecided"
 
 
 def test_two_values_are_enough_and_one_is_not() -> None:
     """With one degree of freedom t is Cauchy's: two values 1 ± d lie above 0 at level 0.01 if d < 1/31.82."""
-    assert judge(rule(), [1 - 0.031, 1 + 0.031]).verdict == "reproduced"
-    assert judge(rule(), [1 - 0.032, 1 + 0.032]).verdict == "undecided"
+    assert decide_criterion(rule(), [1 - 0.031, 1 + 0.031]).verdict == "reproduced"
+    assert decide_criterion(rule(), [1 - 0.032, 1 + 0.032]).verdict == "undecided"
     with pytest.raises(ValueError, match="two seeds or more, found 1"):
-        judge(rule(), [1.0])
+        decide_criterion(rule(), [1.0])
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_value_that_is_no_number_decides_nothing_and_says_so(bad: float, exact: bool) -> None:
-    found = judge(rule(exact=exact, expected=1.0), [5.0, bad, 6.0])
+    found = decide_criterion(rule(exact=exact, expected=1.0), [5.0, bad, 6.0])
     assert found.verdict == "undecided"
     assert found.values == [5.0, None, 6.0]
     assert found.note == "1 of 3 seeds gave no number"
@@ -148,17 +148,17 @@ def test_a_value_that_is_no_number_decides_nothing_and_says_so(bad: float, exact
 def test_an_exact_criterion_is_met_by_every_seed_or_by_none(side: str) -> None:
     sign = 1 if side == "above" else -1
     criterion = rule(side, 0.0, exact=True)
-    assert judge(criterion, [sign * 1e-12, sign * 5.0]).verdict == "reproduced"
-    assert judge(criterion, [sign * 1e9, -sign * 1e-12]).verdict == "not reproduced"
-    assert judge(criterion, [sign * 1.0]).verdict == "reproduced"
+    assert decide_criterion(criterion, [sign * 1e-12, sign * 5.0]).verdict == "reproduced"
+    assert decide_criterion(criterion, [sign * 1e9, -sign * 1e-12]).verdict == "not reproduced"
+    assert decide_criterion(criterion, [sign * 1.0]).verdict == "reproduced"
 
 
 def test_an_exact_criterion_is_not_met_on_its_bound() -> None:
-    assert judge(rule("above", 1.0, exact=True), [1.0, 2.0]).verdict == "not reproduced"
+    assert decide_criterion(rule("above", 1.0, exact=True), [1.0, 2.0]).verdict == "not reproduced"
 
 
 def test_nor_is_one_that_asks_for_less() -> None:
-    assert judge(rule("below", 1.0, exact=True), [1.0, 0.5]).verdict == "not reproduced"
+    assert decide_criterion(rule("below", 1.0, exact=True), [1.0, 0.5]).verdict == "not reproduced"
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_nor_is_one_that_asks_for_less() -> None:
 )
 def test_all_must_be_reproduced_and_one_refuted_refutes(given: list[Verdict], verdict: Verdict) -> None:
     findings = [Finding(one, None, None, None, None, None, []) for one in given]
-    assert together(findings) == verdict
+    assert combine_criteria(findings) == verdict
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_all_must_be_reproduced_and_one_refuted_refutes(given: list[Verdict], ve
 )
 def test_a_share_is_decided_by_the_binomial_and_not_by_a_deviation_that_may_be_zero(ones: int, verdict: str) -> None:
     criterion = Criterion("k", "a share", "above", 0.5, expected=0.9, share=True)
-    found = judge(criterion, [1.0] * ones + [0.0] * (8 - ones))
+    found = decide_criterion(criterion, [1.0] * ones + [0.0] * (8 - ones))
     assert found.verdict == verdict
     assert found.p == pytest.approx(sum(math.comb(8, k) for k in range(ones, 9)) / 256)
     assert found.power == pytest.approx(0.9**8)  # eight of eight are needed
@@ -190,8 +190,8 @@ def test_a_share_is_decided_by_the_binomial_and_not_by_a_deviation_that_may_be_z
 
 def test_a_share_of_few_mirrors_one_of_many() -> None:
     criterion = Criterion("k", "a share", "below", 0.5, expected=0.1, share=True)
-    found = judge(criterion, [0.0] * 8)
+    found = decide_criterion(criterion, [0.0] * 8)
     assert (found.verdict, found.p) == ("reproduced", pytest.approx(1 / 256))
-    assert judge(criterion, [1.0] * 8, criteria=2).verdict == "not reproduced"
+    assert decide_criterion(criterion, [1.0] * 8, criteria=2).verdict == "not reproduced"
     with pytest.raises(ValueError, match="0 or 1"):
-        judge(criterion, [0.5] * 8)
+        decide_criterion(criterion, [0.5] * 8)

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from ebmbench.claims.testing.bench import Bench
-from ebmbench.claims.testing.record import put_to_test, told
+from ebmbench.claims.testing.record import render_record, run_claim
 from tests.claims.testing.sample import NAME, coin, known
 
 
@@ -23,28 +23,28 @@ def unfair() -> Iterator[types.ModuleType]:
 
 def test_every_arm_is_measured_once_at_each_seed_and_then_found_again(unfair: types.ModuleType, tmp_path: Path) -> None:
     for _ in range(2):
-        put_to_test(NAME, 0, 100, Bench(tmp_path))
+        run_claim(NAME, 0, 100, Bench(tmp_path))
     expected = [(arm, seed) for seed in [*range(6), *range(100, 106)] for arm in ("one", "two")]
     assert unfair.thrown == expected
 
 
 def test_fresh_measures_anew(unfair: types.ModuleType, tmp_path: Path) -> None:
-    put_to_test(NAME, 0, None, Bench(tmp_path))
-    put_to_test(NAME, 0, None, Bench(tmp_path, fresh=True))
+    run_claim(NAME, 0, None, Bench(tmp_path))
+    run_claim(NAME, 0, None, Bench(tmp_path, fresh=True))
     assert len(unfair.thrown) == 24
 
 
 @pytest.mark.parametrize(("bias", "verdict"), [(0.6, "reproduced"), (0.4, "not reproduced"), (0.5, "undecided")])
 def test_the_verdict_follows_the_coin(bias: float, verdict: str, tmp_path: Path) -> None:
     with known(coin(bias)):
-        account = put_to_test(NAME, 0, 100, Bench(tmp_path))
-    assert account.decision.verdict == verdict
-    assert account.repeated is not None
-    assert account.repeated.verdict == verdict
+        record = run_claim(NAME, 0, 100, Bench(tmp_path))
+    assert record.decision.verdict == verdict
+    assert record.repeated is not None
+    assert record.repeated.verdict == verdict
 
 
 def test_the_files_hold_the_verdict_and_every_value(unfair: types.ModuleType, tmp_path: Path) -> None:
-    put_to_test(NAME, 0, 100, Bench(tmp_path)).save(tmp_path / "out")
+    run_claim(NAME, 0, 100, Bench(tmp_path)).save(tmp_path / "out")
     verdict = json.loads((tmp_path / "out/verdict.json").read_text(encoding="utf-8"))
     assert (verdict["verdict"], verdict["verdict_again"], verdict["source"]) == (
         "reproduced",
@@ -62,13 +62,13 @@ def test_the_files_hold_the_verdict_and_every_value(unfair: types.ModuleType, tm
 
 def test_equal_measures_give_equal_files(unfair: types.ModuleType, tmp_path: Path) -> None:
     for name in ("a", "b"):
-        put_to_test(NAME, 0, None, Bench(tmp_path / name)).save(tmp_path / name / "out")
+        run_claim(NAME, 0, None, Bench(tmp_path / name)).save(tmp_path / name / "out")
     for file in ("verdict.json", "values.csv", "metrics.json", "figure.png"):
         assert (tmp_path / "a/out" / file).read_bytes() == (tmp_path / "b/out" / file).read_bytes()
 
 
 def test_the_terminal_is_told_rule_numbers_and_verdict(unfair: types.ModuleType, tmp_path: Path) -> None:
-    text = told(put_to_test(NAME, 7, None, Bench(tmp_path)))
+    text = render_record(run_claim(NAME, 7, None, Bench(tmp_path)))
     assert "above 0.5 (one-sided t over seeds, α = 0.01)" in text
     assert "power" in text
     assert text.endswith("verdict: reproduced (seeds 7 … 12)")
@@ -79,7 +79,7 @@ def test_sets_of_seeds_that_disagree_decide_nothing(unfair: types.ModuleType, tm
     unfair.measure = lambda arm, seed, bench: (
         good(arm, seed, bench) if seed < 50 else {"heads": 0.5 + 0.01 * (seed % 2)}
     )
-    account = put_to_test(NAME, 0, 100, Bench(tmp_path))
-    assert (account.decision.verdict, account.verdict) == ("reproduced", "undecided")
-    assert account.as_dict()["verdict"] == "undecided"
-    assert account.line == f"{NAME}: undecided (reproduced; again: undecided)"
+    record = run_claim(NAME, 0, 100, Bench(tmp_path))
+    assert (record.decision.verdict, record.verdict) == ("reproduced", "undecided")
+    assert record.as_dict()["verdict"] == "undecided"
+    assert record.summary == f"{NAME}: undecided (reproduced; again: undecided)"
