@@ -3,7 +3,12 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import pytest
+from scipy import stats
+
+from ebmbench.report.sections.glance import FRACTION
 
 Table = list[list[str]]
 
@@ -46,3 +51,16 @@ def values_of(rows: pd.DataFrame, metric: str, kind: str | None = None) -> list[
     if kind is not None:
         chosen &= rows["samples"].isin([kind, "exact"])
     return [float(value) for value in rows.loc[chosen, "value"].dropna()]
+
+
+def expect(text: str, values: list[float]) -> None:
+    """Assert that `text` prints the mean and the half width of these values."""
+    text = FRACTION.sub("", text.strip("*")).strip()
+    if not values:
+        assert text == "–"
+        return
+    mean, *half = (parse(part) for part in text.strip("*").split(" ± "))
+    assert mean[0] == pytest.approx(float(np.mean(values)), abs=mean[1])
+    assert len(half) == (len(values) > 1)
+    expected = stats.sem(values) * stats.t.ppf(0.975, len(values) - 1) if half else 0.0
+    assert not half or half[0][0] == pytest.approx(float(expected), abs=half[0][1])

@@ -21,8 +21,7 @@ from ebmbench.report.sections.main_table import render_toys
 from ebmbench.report.text.tables import find_best
 from tests.report.fixtures import Params
 from tests.report.image_suite import LEVELS, NOT_FINITE
-from tests.report.printed import Table, parse, rows_of, table_of, tables, values_of
-from tests.report.test_report_tables import expect
+from tests.report.printed import Table, expect, parse, rows_of, table_of, tables, values_of
 
 HEADINGS = {"buffer: the training chains": "buffer", "short-run from noise": "short", "long-run": "long"}
 HEADINGS |= {"from data": "data"}

@@ -5,29 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from ebmbench.report.results.groups import COSTS, MAIN
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import load_results
-from ebmbench.report.sections.glance import FRACTION
 from ebmbench.report.sections.main_table import render_toys
 from ebmbench.report.text.numbers import choose_decimals, format_count, format_interval, format_number
 from ebmbench.report.text.tables import find_best, markdown_table
-from tests.report.printed import parse, rows_of, table_of, tables, values_of
-
-
-def expect(text: str, values: list[float]) -> None:
-    """Assert that `text` prints the mean and the half width of these values."""
-    text = FRACTION.sub("", text.strip("*")).strip()
-    if not values:
-        assert text == "–"
-        return
-    mean, *half = (parse(part) for part in text.strip("*").split(" ± "))
-    assert mean[0] == pytest.approx(float(np.mean(values)), abs=mean[1])
-    assert len(half) == (len(values) > 1)
-    expected = stats.sem(values) * stats.t.ppf(0.975, len(values) - 1) if half else 0.0
-    assert not half or half[0][0] == pytest.approx(float(expected), abs=half[0][1])
+from tests.report.printed import expect, parse, rows_of, table_of, tables, values_of
 
 
 def test_every_number_of_the_main_table_is_in_the_results(report: Path) -> None:

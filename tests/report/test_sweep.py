@@ -12,8 +12,7 @@ from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import load_results
 from ebmbench.report.sections import sweep
 from ebmbench.report.statistics.sweeps import describe_tendency, find_sweeps
-from tests.report.printed import rows_of, table_of, values_of
-from tests.report.test_report_tables import expect
+from tests.report.printed import expect, rows_of, table_of, values_of
 
 SHORT = {"FID": "fid", "FID ratio": "fid_ratio", "IS": "inception_score", "KL": "kl", "Fisher": "fisher"}
 SHORT |= {"off-support": "off_support"}

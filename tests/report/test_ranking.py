@@ -23,7 +23,7 @@ from ebmbench.report.sections import ranking
 from ebmbench.report.sections.reading import RANKED
 from tests.report.fixtures import Params
 from tests.report.printed import parse, rows_of, values_of
-from tests.report.test_report_figures import EYES, cielab
+from tests.report.test_figures import EYES, cielab
 
 HEADINGS = {"KL": ("kl", None), "FID ratio of buffer samples": ("fid_ratio", "buffer")}
 HEADINGS |= {f"FID ratio of {kind}-run samples": ("fid_ratio", kind) for kind in ("short", "long")}
