@@ -1,5 +1,6 @@
 """A scheduled run without a server: its parameters, code and data, the copy of its report and its commit."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from ebmbench.errors import UserError
 from ebmbench.workspace.layout import SCHEDULE_CLONE
 from ebmbench.workspace.locks import hold_workspace
-from pipelines.execution.clone import check_out, clone_variables, init_clone, prepare_clone, resolve_commit
+from pipelines.execution.clone import _PREPARE, check_out, clone_variables, init_clone, prepare_clone, resolve_commit
 from pipelines.execution.signals import EXIT_STOPPED
 from pipelines.flows.publish import commit_results, copy_report
 from pipelines.flows.serve import RunRequest
@@ -105,6 +106,15 @@ def test_the_clones_own_code_makes_it_ready_whatever_is_installed(clone: Path, m
         monkeypatch.setenv(name, value)
     with pytest.raises(UserError, match=r"^the clone speaks$"):
         prepare_clone(clone, None)
+
+
+def test_the_program_that_prepares_a_clone_calls_functions_that_exist() -> None:
+    imported: dict[str, object] = {}
+    exec(_PREPARE.partition("try:")[0], imported)
+    calls = re.findall(r"(\w+)\.(\w+)\(Path\(\), (\w+)", _PREPARE)
+    assert [(callable(getattr(imported[module], name)), load in imported) for module, name, load in calls] == [
+        (True, True)
+    ]
 
 
 def test_python_looks_into_the_clone_before_anything_else(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
