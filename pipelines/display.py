@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,15 +117,10 @@ def show_progress(plan: Plan, runner: str, read: ReadProgress, stream: TextIO | 
     stream = stream or sys.stderr
     total = len(plan.todo)
     print(f"{total} stage{'s' * (total != 1)} to bring up to date, {runner}", file=stream, flush=True)
-    if not stream.isatty():
-        lines = Lines(total, read, stream)
-        with repeat(_REFRESH_SECONDS, lines.refresh):
-            yield lines
-        return
-    with _make_bar(stream) as bar:
-        bars = Bars(total, read, bar)
-        with repeat(_REFRESH_SECONDS, bars.refresh):
-            yield bars
+    with _make_bar(stream) if stream.isatty() else nullcontext() as bar:
+        display = Bars(total, read, bar) if bar else Lines(total, read, stream)
+        with repeat(_REFRESH_SECONDS, display.refresh):
+            yield display
 
 
 class Lines:

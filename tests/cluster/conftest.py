@@ -4,7 +4,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -12,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.flows.server import start_server
 from tests.pipelines.conftest import *  # noqa: F403  the small DVC repositories and their homes
+from tests.pipelines.conftest import _dvc, _wait_until
 
 IDENTITY = ("-c", "user.name=test", "-c", "user.email=test@example.invalid")
 Popen = subprocess.Popen[str]
@@ -42,7 +41,7 @@ class Machines:
         command = [sys.executable, "-m", "ebmbench", "worker", self.scheduler, "--jobs", str(jobs)]
         process = self.owner.enter_context(_running(command, clone, clone.with_suffix(".log"), variables))
         logs = clone / "work/flow/logs"
-        _until(lambda: len(_registered(logs)) >= jobs, 120, f"{name} is connected")
+        _wait_until(lambda: len(_registered(logs)) >= jobs, 120, f"{name} is connected")
         return process
 
     def run(self, *options: str) -> "subprocess.CompletedProcess[str]":
@@ -96,24 +95,9 @@ def _running(command: list[str], folder: Path, log: Path, variables: dict[str, s
             process.wait(timeout=30)
 
 
-def _until(true: Callable[[], object], seconds: float, what: str) -> None:
-    give_up = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < give_up, f"after {seconds} s still not so: {what}"
-        time.sleep(0.1)
-
-
-@pytest.fixture(scope="session")
-def api(sandbox: Path) -> Iterator[str]:
-    with ExitStack() as stack:
-        yield start_server(sandbox, stack)
-
-
 @pytest.fixture
 def machines(workspace: Path, tmp_path: Path, api: str) -> Iterator[Machines]:
     """The small repository, committed, with a folder as its remote; the scheduler runs, workers are yet to come."""
-    from tests.pipelines.conftest import _dvc
-
     # A stage without dependencies is never in the run-cache; the benchmark has none.
     pipeline = (workspace / "dvc.yaml").read_text()
     (workspace / "dvc.yaml").write_text(
@@ -128,7 +112,7 @@ def machines(workspace: Path, tmp_path: Path, api: str) -> Iterator[Machines]:
         command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
         scheduler = owner.enter_context(_running([*command, "--no-dashboard"], tmp_path, log, {}))
         found.stop_scheduler = scheduler.kill
-        _until(lambda: "Scheduler at:" in log.read_text(), 60, "the scheduler listens")
+        _wait_until(lambda: "Scheduler at:" in log.read_text(), 60, "the scheduler listens")
         address = re.search(r"Scheduler at:\s+(\S+)", log.read_text())
         assert address
         found.scheduler = address[1]
