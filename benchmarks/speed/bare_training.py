@@ -51,7 +51,7 @@ class Learner:
 
     def chains(self, x: Tensor) -> Tensor:
         """Langevin steps from x, without a graph over the weights."""
-        sampler = self.job.settings.sampler.fitted(self.job.facts)
+        sampler = self.job.settings.sampler.fit_to(self.job.facts)
         self.network.requires_grad_(False)
         x = self.sampler(self.network, x, sampler.steps, sampler.step_size)
         self.network.requires_grad_(True)

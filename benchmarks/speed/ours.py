@@ -17,7 +17,7 @@ from ebmbench.config.sections import Annealing
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import stream
 from ebmbench.metrics.common.annealing import anneal
-from ebmbench.metrics.common.annealing_base import base_of
+from ebmbench.metrics.common.annealing_base import make_base
 from ebmbench.metrics.common.quadrature import integrate
 from ebmbench.training.job import Job
 from ebmbench.training.trainer import Trainer
@@ -42,7 +42,7 @@ class Contestant(contender.Contender):
 
     def annealing(self, problem: Problem, settings: Annealing) -> Work:
         """Pilot and forward chains; there are no samples to go back from."""
-        energy, base = copy.deepcopy(problem.network).double(), base_of(problem.facts, None)
+        energy, base = copy.deepcopy(problem.network).double(), make_base(problem.facts, None)
         return lambda units: [anneal(energy, base, settings, "none") for _ in range(units)]
 
     def log_z(self, problem: Problem, cells: int) -> Work:

@@ -87,7 +87,7 @@ def loss_of(job: Job, data: Tensor) -> nn.Module:
         return ebm.SlicedScoreMatching(n_projections=settings.projections, vr=settings.variance_reduced)
     if job.method == "nce":
         return ebm.NoiseContrastiveEstimation(gaussian(job.facts, settings.inflation), noise_ratio=settings.ratio)
-    fitted, start = settings.sampler.fitted(job.facts), starts(job, data)
+    fitted, start = settings.sampler.fit_to(job.facts), starts(job, data)
     sampler = sampler_of(fitted.kind, fitted.step_size, fitted.steps)
     if job.method == "cd" and not settings.persistent:
         return ebm.ContrastiveDivergence(sampler, init_fn=start)

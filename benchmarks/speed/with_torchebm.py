@@ -75,7 +75,7 @@ def loss_of(job: Job, energy: Energy) -> nn.Module:
         return DenoisingScoreMatching(energy, noise_scale=settings.sigma * job.facts.unit)
     if job.method == "ssm":
         return SlicedScoreMatching(energy, n_projections=settings.projections)
-    fitted = settings.sampler.fitted(job.facts)
+    fitted = settings.sampler.fit_to(job.facts)
     sampler = sampler_of(fitted.kind, energy, fitted.step_size)
     persistent = job.method == "mle" or settings.persistent
     more = {"energy_reg_weight": 0.0, "init_steps": 0}

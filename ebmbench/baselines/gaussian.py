@@ -32,13 +32,13 @@ def subject(
         return _large(density, train, facts, count, generator)
     known = torch.tensor(facts.covariance, dtype=torch.float64)
     whole = known if len(known) else covariance(train.flatten(1), mean)
-    normal = MultivariateNormal(mean, whole + of_rounding(facts) * torch.eye(len(mean), dtype=torch.float64))
+    normal = MultivariateNormal(mean, whole + rounding_variance(facts) * torch.eye(len(mean), dtype=torch.float64))
     noise = torch.randn(count, len(mean), generator=generator, dtype=torch.float64)
     samples = mean + noise @ normal.scale_tril.mT
     return _of(normal, samples, density, facts)
 
 
-def of_rounding(facts: Facts) -> float:
+def rounding_variance(facts: Facts) -> float:
     """The variance of uniform noise as wide as a grey value; 0 for data that are no images."""
     return level_width(facts) ** 2 / 12 if facts.is_image else 0.0
 
@@ -67,7 +67,7 @@ def low_rank(rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def _large(density: Density | None, train: Tensor, facts: Facts, count: int, generator: Generator) -> Subject:
     chosen = torch.randperm(len(train), generator=stream(0, "gaussian", "subset", facts.name))[:SUBSET]
     mean, factor, rest = low_rank(train[chosen].flatten(1).double())
-    rest = rest + of_rounding(facts)
+    rest = rest + rounding_variance(facts)
     along = torch.randn(count, factor.shape[1], generator=generator, dtype=torch.float64)
     own = torch.randn(count, len(mean), generator=generator, dtype=torch.float64)
     samples = mean + along @ factor.mT + own * rest.sqrt()

@@ -9,7 +9,7 @@ from torch import Generator, Tensor
 from ebmbench.core.dataset import Facts, from_levels
 from ebmbench.data.common.densities import Density
 from ebmbench.metrics.common.evaluation import Subject
-from ebmbench.metrics.common.fidelity import NOISE, with_noise
+from ebmbench.metrics.common.fidelity import NOISE, add_noise
 
 PAPER = "Heusel et al., GANs Trained by a Two Time-Scale Update Rule Converge to a Local Nash Equilibrium, NeurIPS 2017"
 YEAR = 2017
@@ -21,5 +21,5 @@ def subject(
     """Each test image once at most; no energy."""
     if not facts.is_image:
         return Subject(None, None, kind="exact")
-    images = with_noise(test, count, facts.image_levels, generator)
+    images = add_noise(test, count, facts.image_levels, generator)
     return Subject(None, from_levels(images, facts.image_levels), sampler=f"test images + noise {NOISE}", kind="exact")

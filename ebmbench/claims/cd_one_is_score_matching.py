@@ -81,7 +81,7 @@ def measure(arm: str, seed: int, bench: Bench) -> dict[str, Any]:
 
 def _one_step(network: mlp.Model, x: Tensor, epsilon: float, share: float, facts: Facts) -> Tensor:
     """The expected gradient of CD-1: the sampler's own drift and own size of noise, and nodes in place of its draws."""
-    valid = langevin.Settings(steps=1, step_size=epsilon**2).fitted(facts)
+    valid = langevin.Settings(steps=1, step_size=epsilon**2).fit_to(facts)
     name = ("claim", "cd_one_is_score_matching", "step")
     drifted = valid.model_copy(update={"noise_std": 0.0}).run(network, x, stream(0, *name)).x
     added = valid.run(network, x, stream(0, *name)).x - drifted

@@ -82,7 +82,7 @@ def trained(data: Data, moved: float, blown: float, seed: int, budget: int) -> T
     """The benchmark's training of nce, with its own noise moved and blown up."""
     training = Training(budget=budget)
     trainer = Trainer(Job("nce", nce.Settings(), {}, seed, training, mlp.Settings(), data.facts), data.train)
-    own = nce.fitted_noise(nce.Settings(), data.facts, data.train)
+    own = nce.fit_noise(nce.Settings(), data.facts, data.train)
     assert isinstance(own, Gaussian)
     away = moved * data.facts.scale * torch.tensor([1.0, 0.0])
     trainer.method.noise = Gaussian(own.loc + away, blown * own.covariance_matrix)

@@ -25,10 +25,7 @@ Energy = Callable[[Tensor], Tensor]
 
 
 def energy_and_score(energy: Energy, x: Tensor, create_graph: bool = False) -> tuple[Tensor, Tensor]:
-    """E(x) and s(x) = −∇ₓE(x) in one evaluation.
-
-    An energy that has its own way (`.energy_and_score`) is asked for it.
-    """
+    """E(x) and s(x) = −∇ₓE(x) in one evaluation: by the energy's own `energy_and_score` if it has one."""
     own: Any = getattr(energy, "energy_and_score", None)
     return own(x, create_graph) if own is not None else by_autograd(energy, x, create_graph)
 
@@ -43,13 +40,13 @@ def by_autograd(energy: Energy, x: Tensor, create_graph: bool = False) -> tuple[
 
 
 def fixed(energy: Energy) -> Energy:
-    """The same energy for a chain; one that has its own way (`.fixed`) is asked for it. New weights need a new one."""
+    """The same energy for a chain, by its own `fixed` if it has one. New weights need a new one."""
     own: Any = getattr(energy, "fixed", None)
     return own() if callable(own) else energy
 
 
 def score(energy: Energy, x: Tensor, create_graph: bool = False) -> Tensor:
-    """s(x), shape `(B, *event)`; who gives it without the energy (`.score`) is asked for it."""
+    """s(x), shape `(B, *event)`: by the energy's own `score` if it has one, which skips the energy."""
     own: Any = getattr(energy, "score", None)
     return own(x, create_graph) if own is not None else energy_and_score(energy, x, create_graph)[1]
 
@@ -60,9 +57,9 @@ def score_and_curvature(energy: Energy, x: Tensor, directions: Tensor) -> tuple[
 
 
 def energy_score_and_curvature(energy: Energy, x: Tensor, directions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """E(x) too; an energy that has its own way (`.energy_score_and_curvature`) is asked for it.
+    """E(x), s(x) and vᵀ∇s(x)v: by the energy's own `energy_score_and_curvature` if it has one.
 
-    Else one backward pass through the score for each v: a Hessian-vector product, never a Hessian.
+    Otherwise one backward pass through the score for each v: a Hessian-vector product, never a Hessian.
     """
     own: Any = getattr(energy, "energy_score_and_curvature", None)
     if own is not None:

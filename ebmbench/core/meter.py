@@ -51,7 +51,7 @@ class Meter:
         self.network = network
         self.counts = counts or Counts()
         self._graph = graph or _Graph()
-        self.seen = seen  # the energies that were asked for, without their graphs, where somebody watches them
+        self.seen = seen  # if a list is given, the energies that were computed, without their graphs
 
     def __call__(self, x: Tensor) -> Tensor:
         """E(x), counted."""
@@ -74,7 +74,7 @@ class Meter:
         return Meter(fixed(self.network), self.counts, self._graph, self.seen)
 
     def score(self, x: Tensor, create_graph: bool = False) -> Tensor:
-        """s(x), counted: one pass if the network is itself a score, else two; who watches sees the energies too."""
+        """s(x), counted: one pass if the network is itself a score, else two, which also give `seen` its energies."""
         both, alone = hasattr(self.network, "energy_and_score"), hasattr(self.network, "score")
         if not alone or (both and self.seen is not None):
             return self.energy_and_score(x, create_graph)[1]

@@ -16,7 +16,7 @@ from ebmbench.core.streams import Draw
 
 
 class Settings(BaseModel):
-    """What every method can be told in `params.yaml: methods.<name>`; a method adds its own."""
+    """The settings that every method has in `params.yaml: methods.<name>`; a method adds its own."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -25,7 +25,7 @@ class Settings(BaseModel):
 
 
 class Method(nn.Module):
-    """Base of all methods: settings, the data's facts, no further options."""
+    """Base of all methods: keeps the settings and the data's facts."""
 
     def __init__(self, settings: Any, facts: Facts) -> None:
         super().__init__()
@@ -34,10 +34,10 @@ class Method(nn.Module):
         self.last: dict[str, Tensor] = {}
 
     def observe(self, data: Tensor) -> None:
-        """Look at the training set `(N, *event)` once, before `initialise`: for what its facts do not say."""
+        """Look at the training set `(N, *event)` once, before `initialise`, for what the facts do not say."""
 
     def initialise(self, draw: Draw, network: nn.Module) -> Self:
-        """Draw what the state starts from (chains, say) from named streams; the network is at its start too."""
+        """Set up the state (chains, say) from named streams; the network has its first weights."""
         return self
 
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
@@ -45,9 +45,9 @@ class Method(nn.Module):
         raise NotImplementedError
 
     def health(self) -> dict[str, float]:
-        """What the history should show of the last batch beside the loss: the scalars that `forward` left in `last`.
+        """Columns of the training history beside the loss: the scalars that `forward` put into `last`.
 
-        Called only when a row is logged.
+        It is called only when a row is logged.
         """
         return {name: value.item() for name, value in self.last.items()}
 

@@ -13,7 +13,7 @@ from ebmbench.workspace.layout import PARAMS_YAML
 
 
 class Gaussian(MultivariateNormal):
-    """N(m, LLᵀ), drawn from a generator of its own, and with L⁻¹ at hand: a training step asks for both each time."""
+    """N(m, LLᵀ) that is drawn from a given generator, with L⁻¹ computed once for all training steps."""
 
     def __init__(self, mean: Tensor, covariance: Tensor) -> None:
         super().__init__(mean, covariance)
@@ -33,7 +33,7 @@ class Gaussian(MultivariateNormal):
         return standardised.square().sum(1).mul(-0.5) - self.constant
 
 
-def gaussian(facts: Facts, data: Tensor | None, inflation: float, shrinkage: float) -> Gaussian:
+def fit_gaussian(facts: Facts, data: Tensor | None, inflation: float, shrinkage: float) -> Gaussian:
     """The data's mean and covariance × inflation, with `shrinkage` of the mean variance added to the diagonal."""
     mean, covariance = torch.tensor(facts.mean), _covariance(facts, data)
     extra = shrinkage * facts.scale**2 * torch.eye(len(mean)) if shrinkage else 0.0
@@ -44,7 +44,7 @@ def gaussian(facts: Facts, data: Tensor | None, inflation: float, shrinkage: flo
         raise UserError(f"{PARAMS_YAML}: methods.nce.shrinkage: {found}, allowed: more, such as 0.02") from error
 
 
-def box(facts: Facts, data: Tensor | None, inflation: float) -> Distribution:
+def fit_box(facts: Facts, data: Tensor | None, inflation: float) -> Distribution:
     """Uniform: on [−1, 1] × inflation for images, else four deviations × inflation about each coordinate's mean."""
     mean = torch.tensor(facts.mean)
     if facts.is_image:
@@ -58,7 +58,7 @@ def box(facts: Facts, data: Tensor | None, inflation: float) -> Distribution:
 
 
 def _covariance(facts: Facts, data: Tensor | None) -> Tensor:
-    """Facts of many coordinates hold none: then it is measured, in float64, with their millionth on the diagonal."""
+    """The covariance of the facts, or of the data if the facts have none (many coordinates), with a small ridge."""
     if facts.covariance:
         return torch.tensor(facts.covariance)
     assert data is not None, "the facts hold no covariance and there are no data to measure it"
@@ -69,8 +69,8 @@ def _covariance(facts: Facts, data: Tensor | None) -> Tensor:
 class Anchored(Distribution):
     """Gaussians N(aᵢ, wⱼ²I) about some of the data, of several widths, all equally likely.
 
-    p(x) = mean over i and j of N(x; aᵢ, wⱼ²I). One width alone is told from data by the length of its noise at a
-    glance in many dimensions; a ladder of widths has noise near data and far from them.
+    p(x) = mean over i and j of N(x; aᵢ, wⱼ²I). In many dimensions the length of the noise alone would tell a single
+    width from data; several widths give noise near data and far from them.
     """
 
     arg_constraints = {}  # noqa: RUF012
@@ -81,7 +81,7 @@ class Anchored(Distribution):
         self.anchors, self.widths = anchors, widths.to(anchors)
 
     def sample(self, sample_shape: torch.Size | list[int] | tuple[int, ...] = ()) -> Tensor:
-        """Draws `(*sample_shape, d)` from torch's current generator, as all its distributions do."""
+        """Draw `(*sample_shape, d)` from torch's current generator, as all its distributions do."""
         shape = tuple(sample_shape)
         centres = self.anchors[torch.randint(len(self.anchors), shape)]
         widths = self.widths[torch.randint(len(self.widths), shape)]
@@ -98,16 +98,16 @@ class Anchored(Distribution):
         return torch.logsumexp(torch.stack(of_width), dim=0) - math.log(count)
 
 
-def anchored(facts: Facts, data: Tensor, count: int, widths: Tensor, generator: Generator) -> Anchored:
+def fit_anchored(facts: Facts, data: Tensor, count: int, widths: Tensor, generator: Generator) -> Anchored:
     """`count` of the data, chosen at random; widths in the data's unit."""
     index = torch.randperm(len(data), generator=generator)[:count]
     return Anchored(data[index].flatten(1), widths * facts.unit)
 
 
-def sample(noise: Distribution, count: int, generator: Generator) -> Tensor:
-    """Draws `(count, d)`.
+def draw_noise(noise: Distribution, count: int, generator: Generator) -> Tensor:
+    """Draw `(count, d)`.
 
-    torch's distributions know only the global generator: lend it a seed of ours and put it back as it was.
+    torch's distributions use the global generator: it gets a seed from ours, and its state is restored afterwards.
     """
     if isinstance(noise, Gaussian):
         return noise.draw(count, generator)

@@ -126,7 +126,7 @@ def draw(trained: Trained, kind: Kind, sampling: Sampling, test: Tensor) -> Samp
     energy, generator = trained.sampled_by(sampler), stream(seed, *name, "chain")
     film = Film() if trained.facts.is_image else None
     trace = make_trace(energy, trained.facts) if kind == "long" else None
-    chain = run_watched(sampler.fitted(trained.facts), energy, starts.to(device), generator, film, trace)
+    chain = run_watched(sampler.fit_to(trained.facts), energy, starts.to(device), generator, film, trace)
     return _collect(chain, sampler, film, trace)
 
 

@@ -47,7 +47,7 @@ class Method(method.Method):
 
     def __init__(self, settings: Settings, facts: Facts) -> None:
         super().__init__(settings, facts)
-        self.sampler = settings.sampler.fitted(facts)
+        self.sampler = settings.sampler.fit_to(facts)
         self.buffer = Buffer(settings.chains if settings.persistent else 0, facts.shape)
 
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:

@@ -49,7 +49,7 @@ class Method(method.Method):
 
     def __init__(self, settings: Settings, facts: Facts) -> None:
         super().__init__(settings, facts)
-        self.sampler = settings.sampler.fitted(facts)
+        self.sampler = settings.sampler.fit_to(facts)
         self.buffer = Buffer(settings.buffer, facts.shape)
 
     def initialise(self, draw: Draw, network: nn.Module) -> "Method":
@@ -77,5 +77,5 @@ class Method(method.Method):
 
     @classmethod
     def starts_at_data(cls, settings: Settings) -> bool:
-        """Only if told to."""
+        """Only with `init: data`."""
         return settings.init == "data"

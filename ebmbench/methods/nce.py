@@ -79,19 +79,19 @@ class Method(method.Method):
 
     def observe(self, data: Tensor) -> None:
         """Fit the noise: it is made again in the same way, not kept, when a run is resumed."""
-        self.noise = fitted_noise(self.settings, self.facts, data)
+        self.noise = fit_noise(self.settings, self.facts, data)
 
     @torch.no_grad()
     def initialise(self, draw: Draw, network: nn.Module) -> "Method":
         """With `matched`, log p_θ = log p_n on average on noise at first: in many dimensions log Z is far from 0."""
         if self.settings.matched:
-            noise = noises.sample(self._noise, 1000, draw("matching")).reshape(-1, *self.facts.shape)
+            noise = noises.draw_noise(self._noise, 1000, draw("matching")).reshape(-1, *self.facts.shape)
             self.c.copy_((-network(noise) - self._log_noise(noise)).mean())
         return self
 
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
         """One batch against fresh noise."""
-        noise = noises.sample(self._noise, self.settings.ratio * len(x), draw("noise")).reshape(-1, *x.shape[1:])
+        noise = noises.draw_noise(self._noise, self.settings.ratio * len(x), draw("noise")).reshape(-1, *x.shape[1:])
         return noise_contrastive(energy, self.c, x, noise.to(x.device), self._log_noise)
 
     def _log_noise(self, x: Tensor) -> Tensor:
@@ -101,7 +101,7 @@ class Method(method.Method):
     @property
     def _noise(self) -> Distribution:
         if self.noise is None:  # facts alone are enough where they hold the covariance
-            self.noise = fitted_noise(self.settings, self.facts, None)
+            self.noise = fit_noise(self.settings, self.facts, None)
         return self.noise
 
     def health(self) -> dict[str, float]:
@@ -113,12 +113,12 @@ class Method(method.Method):
         return {"c": self.c.item()}
 
 
-def fitted_noise(settings: Settings, facts: Facts, data: Tensor | None) -> Distribution:
+def fit_noise(settings: Settings, facts: Facts, data: Tensor | None) -> Distribution:
     """The noise that the settings name, fitted to the data's facts or to the data."""
     if settings.noise == "gaussian":
-        return noises.gaussian(facts, data, settings.inflation, settings.shrinkage)
+        return noises.fit_gaussian(facts, data, settings.inflation, settings.shrinkage)
     if settings.noise == "uniform":
-        return noises.box(facts, data, settings.inflation)
+        return noises.fit_box(facts, data, settings.inflation)
     assert data is not None, "a mixture stands about data"
     widths = settings.width * 2.0 ** torch.arange(settings.widths)
-    return noises.anchored(facts, data, settings.anchors, widths, stream(0, "nce", "anchors"))
+    return noises.fit_anchored(facts, data, settings.anchors, widths, stream(0, "nce", "anchors"))

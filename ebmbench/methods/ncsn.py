@@ -59,7 +59,7 @@ class Method(method.Method):
 
     def __init__(self, settings: Settings, facts: Facts) -> None:
         super().__init__(settings, facts)
-        self.register_buffer("ladder", settings.sampler.fitted(facts).ladder().float(), persistent=False)
+        self.register_buffer("ladder", settings.sampler.fit_to(facts).ladder().float(), persistent=False)
 
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
         """One batch with fresh noise, each event at a level of its own."""

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ebmbench.metrics.common.annealing import Estimate
-from ebmbench.metrics.common.annealing_base import dequantised
+from ebmbench.metrics.common.annealing_base import dequantise
 from ebmbench.metrics.common.evaluation import Evaluation, Value
 from ebmbench.metrics.log_likelihood import mean_value
 
@@ -39,4 +39,4 @@ def likelihood(e: Evaluation, found: Estimate, way: str) -> Value:
 
 @torch.no_grad()
 def _minus_energy(e: Evaluation) -> Tensor:
-    return -torch.cat([e.energy(part) for part in dequantised(e.test, e.facts).split(CHUNK)])
+    return -torch.cat([e.energy(part) for part in dequantise(e.test, e.facts).split(CHUNK)])

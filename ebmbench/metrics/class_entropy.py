@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ebmbench.core.dataset import from_levels
 from ebmbench.metrics.common.evaluation import Evaluation, Unavailable, Value
-from ebmbench.metrics.common.fidelity import classifier, generated, levels
+from ebmbench.metrics.common.fidelity import classifier, generated_images, levels
 
 PAPER = "Shannon, A Mathematical Theory of Communication, Bell System Technical Journal 27, 1948"
 YEAR = 1948
@@ -37,7 +37,7 @@ def histogram(e: Evaluation) -> Tensor:
     kept = vars(e)
     if "histogram" not in kept:
         judge = classifier(e)
-        images = from_levels(generated(e), levels(e))
+        images = from_levels(generated_images(e), levels(e))
         kept["histogram"] = torch.bincount(judge.classify(images), minlength=len(judge.classes))
     counts: Tensor = kept["histogram"]
     return counts

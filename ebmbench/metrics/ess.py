@@ -4,7 +4,7 @@ The smallest of the numbers that were traced; the trace has some 64 chains with 
 """
 
 from ebmbench.metrics.common.evaluation import Evaluation, Value
-from ebmbench.metrics.common.mixing import effective, traced, traced_value
+from ebmbench.metrics.common.mixing import effective_sample_size, make_value, read_trace
 
 PAPER = "Vehtari et al., Rank-Normalization, Folding, and Localization: An Improved R̂, Bayesian Analysis 16(2), 2021"
 YEAR = 2021
@@ -14,4 +14,4 @@ NEEDS = ("trace",)
 
 def compute(e: Evaluation) -> Value:
     """In draws."""
-    return traced_value(e, *min((effective(draws), name) for name, draws in traced(e).items()))
+    return make_value(e, *min((effective_sample_size(draws), name) for name, draws in read_trace(e).items()))

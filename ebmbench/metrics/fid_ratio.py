@@ -11,7 +11,7 @@ from ebmbench.metrics.common.fidelity import (
     calculate,
     extractor_name,
     fidelity,
-    generated,
+    generated_images,
     noisy_fid,
     protocol,
     reference,
@@ -26,7 +26,7 @@ NEEDS = ("images", "samples")
 
 def compute(e: Evaluation) -> Value:
     """Below 1 is better than noisy images; real images get well below it."""
-    images, real, extractor = generated(e), reference(e), extractor_name(e)
+    images, real, extractor = generated_images(e), reference(e), extractor_name(e)
     n = min(len(images), len(e.test))
     if n == len(images):
         fid = fidelity(e).fid

@@ -7,7 +7,7 @@ model *and* its sampler: chains that cannot cross between modes have not met, ho
 import math
 
 from ebmbench.metrics.common.evaluation import UNMIXED, Evaluation, Unavailable, Value
-from ebmbench.metrics.common.mixing import r_hat, traced, traced_value
+from ebmbench.metrics.common.mixing import make_value, r_hat, read_trace
 
 PAPER = "Vehtari et al., Rank-Normalization, Folding, and Localization: An Improved R̂, Bayesian Analysis 16(2), 2021"
 YEAR = 2021
@@ -18,7 +18,7 @@ FLOOR = 1.1
 
 def compute(e: Evaluation) -> Value:
     """Over all chains and draws of the trace."""
-    worst, name = max((r_hat(draws), name) for name, draws in traced(e).items())
+    worst, name = max((r_hat(draws), name) for name, draws in read_trace(e).items())
     if not math.isfinite(worst):
         raise Unavailable("the traced chains do not move", fault=UNMIXED)
-    return traced_value(e, worst, name)
+    return make_value(e, worst, name)

@@ -51,7 +51,7 @@ class Settings(SteppingSettings):
             raise ValueError(f"at most sigma_max, which is {info.data['sigma_max']}")
         return sigma_min
 
-    def fitted(self, facts: Facts) -> "Settings":
+    def fit_to(self, facts: Facts) -> "Settings":
         """The same settings in the data's own units."""
         sigmas = {"sigma_max": self.sigma_max * facts.unit, "sigma_min": self.sigma_min * facts.unit}
         return self.model_copy(update={"step_size": self.step_size * facts.unit**2, **sigmas})
@@ -92,7 +92,7 @@ class Settings(SteppingSettings):
             raise UserError(f"sampler.{NO_LEVELS}")
         sigmas = self.ladder()
         chain = annealed_langevin(energy, x, sigmas, self.steps, self.step_size, generator)
-        return Chain(denoised(energy, chain.x, sigmas[-1]), chain.diagnostics) if self.denoise else chain
+        return Chain(denoise(energy, chain.x, sigmas[-1]), chain.diagnostics) if self.denoise else chain
 
 
 def ladder(sigma_max: float, sigma_min: float, levels: int) -> Tensor:
@@ -116,7 +116,7 @@ def annealed_langevin(
     return Chain(x, {**diagnostics, "gradient_norm": total / len(sigmas)})
 
 
-def denoised(energy: Energy, x: Tensor, sigma: Tensor) -> Tensor:
+def denoise(energy: Energy, x: Tensor, sigma: Tensor) -> Tensor:
     """x + σ²·s(x, σ)."""
     return (x + sigma.square() * score(at_level(energy, x, sigma), x)).detach()
 

@@ -68,7 +68,7 @@ class Settings(langevin.Settings):
         total, chain = torch.zeros(()), Chain(x)
         for start in range(0, self.steps, self.every):
             taken = min(self.every, self.steps - start)
-            x = warped(
+            x = warp(
                 chain.x, normal_on_cpu(x[:, :1].expand(-1, 2, -1, -1), generator).to(x), self.amplitude, self.smoothness
             )
             chain = self._steps(energy, x, taken, generator)
@@ -90,7 +90,7 @@ def no_image(shape: Sequence[int]) -> str | None:
 
 
 @torch.no_grad()
-def warped(x: Tensor, noise: Tensor, amplitude: float, smoothness: float) -> Tensor:
+def warp(x: Tensor, noise: Tensor, amplitude: float, smoothness: float) -> Tensor:
     """Images `(B, C, H, W)` with every pixel taken from where its displacement points; the noise is `(B, 2, H, W)`.
 
     Its first component moves along a row, its second along a column.

@@ -50,7 +50,7 @@ def gibbs(energy: Energy, x: Tensor, steps: int, generator: Generator) -> Chain:
     units, flips = x.shape[1:].numel(), torch.zeros(())
     for _ in range(steps):
         for unit in range(units):
-            other = flipped(x, unit)
+            other = flip_unit(x, unit)
             e_other = energy(other)
             present = x.flatten(1)[:, unit]
             on = uniform(present, generator) < conditional(present, e, e_other)
@@ -60,7 +60,7 @@ def gibbs(energy: Energy, x: Tensor, steps: int, generator: Generator) -> Chain:
     return Chain(x, {"flips": flips / (steps * units)})
 
 
-def flipped(x: Tensor, unit: int) -> Tensor:
+def flip_unit(x: Tensor, unit: int) -> Tensor:
     """The states with one unit of the other sign."""
     other = x.flatten(1).clone()
     other[:, unit] *= -1

@@ -33,7 +33,7 @@ class Settings(SamplerSettings):
     width: float = Field(2.0, gt=0, description="w in units of the data's deviation")
     centre: list[float] | None = Field(None, description="m in the data's own units, flat; null: the data's mean")
 
-    def fitted(self, facts: Facts) -> "Settings":
+    def fit_to(self, facts: Facts) -> "Settings":
         """The same settings in the data's own units, with the data's mean unless there is a centre."""
         centre = facts.mean if self.centre is None else self.centre
         return self.model_copy(update={"width": self.width * facts.unit, "centre": centre})

@@ -46,7 +46,7 @@ class Settings(SteppingSettings):
         noise = math.sqrt(self.step_size) if self.noise_std is None else self.noise_std
         return math.sqrt(self.steps) * 0.5 * self.step_size / noise if noise else math.inf
 
-    def fitted(self, facts: Facts) -> "Settings":
+    def fit_to(self, facts: Facts) -> "Settings":
         """The same settings in the data's own units."""
         noise = None if self.noise_std is None else self.noise_std * facts.unit
         return self.model_copy(update={"step_size": self.step_size * facts.unit**2, "noise_std": noise})

@@ -50,7 +50,7 @@ class Settings(SteppingSettings):
         if self.target_acceptance is None:
             return mala(energy, x, self.steps, self.step_size, self.truncation, generator)
         warmup = int(self.warmup * self.steps)
-        x, step_size = adapted(energy, x, warmup, self, generator)
+        x, step_size = adapt(energy, x, warmup, self, generator)
         chain = mala(energy, x, self.steps - warmup, step_size, self.truncation, generator)
         return Chain(chain.x, {**chain.diagnostics, "step_size": step_size})
 
@@ -126,7 +126,7 @@ def mala(
 
 
 @torch.no_grad()
-def adapted(energy: Energy, x: Tensor, steps: int, settings: Settings, generator: Generator) -> tuple[Tensor, Tensor]:
+def adapt(energy: Energy, x: Tensor, steps: int, settings: Settings, generator: Generator) -> tuple[Tensor, Tensor]:
     """The chains after `steps` proposals, and the step size (a scalar) that they led to."""
     assert settings.target_acceptance is not None
     energy, x = fixed(energy), x.detach()

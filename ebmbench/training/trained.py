@@ -51,7 +51,7 @@ class Trained:
         """Chains from noise: by the sampler that is given, else the method's own, else 500 steps of MALA."""
         chosen = sampler or self.own_sampler or load_module("samplers", "mala").Settings(steps=500, step_size=0.02)
         starts = self.facts.starts(count, stream(seed, "sample", "start"), spread)
-        return chosen.fitted(self.facts).run(self.sampled_by(chosen), starts, stream(seed, "sample", "chain"))
+        return chosen.fit_to(self.facts).run(self.sampled_by(chosen), starts, stream(seed, "sample", "chain"))
 
     def sampled_by(self, sampler: SamplerSettings) -> Any:
         """What a sampler is given: the method's own walks through all noise levels, any other sees the judged one."""

@@ -103,6 +103,7 @@ def test_the_linter_accepts_the_examples(project: Path, command: list[str]) -> N
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow  # mypy reads torch without a cache
 def test_mypy_accepts_the_examples(project: Path) -> None:
     done = run(project, "-m", "mypy", *EXAMPLES)
     assert done.returncode == 0, done.stdout + done.stderr

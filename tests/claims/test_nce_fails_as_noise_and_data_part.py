@@ -20,7 +20,7 @@ def data() -> Data:
 
 
 def test_the_noise_is_the_methods_own_moved_and_blown_up(data: Data) -> None:
-    own = nce.fitted_noise(nce.Settings(), data.facts, data.train)
+    own = nce.fit_noise(nce.Settings(), data.facts, data.train)
     noise = claim.trained(data, 3.0, 10.0, 9000, budget=1000).method.noise
     assert isinstance(own, Gaussian)
     assert isinstance(noise, Gaussian)

@@ -88,12 +88,12 @@ def test_fitting_the_settings_is_scaling_and_shifting_the_data(name: str) -> Non
     # A warp mixes pixels: it commutes with a shift that is the same for all of them.
     facts = replace(gaussian_facts(2, scale=3.0), mean=[6.0, 6.0] if states(name) == "images" else [6.0, -3.0])
     if states(name) == "spins":
-        assert settings.fitted(facts) == settings
+        assert settings.fit_to(facts) == settings
         return
     mean = torch.tensor(facts.mean, dtype=torch.float64)
     x = starts(name, 6, 2, dtype=torch.float64)
     plain = settings.run(energy, x, stream(0, "chain")).x
-    wide = settings.fitted(facts).run(lambda y: energy((y - mean) / 3.0), mean + 3.0 * x, stream(0, "chain")).x
+    wide = settings.fit_to(facts).run(lambda y: energy((y - mean) / 3.0), mean + 3.0 * x, stream(0, "chain")).x
     torch.testing.assert_close(wide, mean + 3.0 * plain)
 
 
@@ -111,7 +111,7 @@ def test_a_target_stays_in_place(name: str) -> None:
 def test_settings_come_back_from_plain_values(name: str) -> None:
     settings = example(name)
     assert parse(settings.model_dump(), "params.yaml", "sampling") == settings
-    fitted = settings.fitted(gaussian_facts(2, scale=3.0))
+    fitted = settings.fit_to(gaussian_facts(2, scale=3.0))
     assert parse(fitted.model_dump(), "params.yaml", "sampling") == fitted
     assert parse({"kind": name}, "params.yaml", "sampling").temperature == 1
 

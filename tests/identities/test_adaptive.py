@@ -98,7 +98,7 @@ def test_chains_move_on_the_copy_and_not_on_the_network() -> None:
     method(Meter(energy), events(16, 2), draws(0, 0))
     method.frozen.load_state_dict(network(2, seed=1).state_dict())  # the second step of two keeps what is there
     start = method.buffer.chains.clone()
-    end = CHAINS["sampler"].fitted(gaussian_facts(2)).run(method.frozen, start, draws(0, 1)("chain")).x
+    end = CHAINS["sampler"].fit_to(gaussian_facts(2)).run(method.frozen, start, draws(0, 1)("chain")).x
     loss = method(Meter(energy), events(16, 2), draws(0, 1))
     assert loss.item() == adaptive_contrast(energy, method.frozen, events(16, 2), end)[0].item()
 

@@ -7,7 +7,7 @@ import torch
 
 from ebmbench.core.streams import stream
 from ebmbench.samplers import elastic_langevin, langevin
-from ebmbench.samplers.elastic_langevin import smoothing, warped
+from ebmbench.samplers.elastic_langevin import smoothing, warp
 
 pytestmark = pytest.mark.usefixtures("untouched_global_generator")
 SIZE = 8
@@ -26,9 +26,9 @@ def energy(x: torch.Tensor) -> torch.Tensor:
 
 
 def test_without_displacement_an_image_is_itself_and_a_flat_one_always_is() -> None:
-    assert torch.allclose(warped(images(), noise(), 0.0, 2.0), images(), atol=1e-12)
+    assert torch.allclose(warp(images(), noise(), 0.0, 2.0), images(), atol=1e-12)
     flat = torch.full((5, 1, SIZE, SIZE), 0.3, dtype=torch.float64)
-    assert torch.allclose(warped(flat, noise(), 3.0, 2.0), flat)
+    assert torch.allclose(warp(flat, noise(), 3.0, 2.0), flat)
 
 
 def test_a_displacement_that_is_the_same_everywhere_shifts_the_image() -> None:
@@ -36,10 +36,10 @@ def test_a_displacement_that_is_the_same_everywhere_shifts_the_image() -> None:
     # Smoothed over far more than the image, noise of 1 at every pixel is √64 = 8 at every pixel.
     shift = torch.zeros(5, 2, SIZE, SIZE, dtype=torch.float64)
     shift[:, 0] = 1.0
-    right = warped(x, shift, 1 / 8, 1e6)
+    right = warp(x, shift, 1 / 8, 1e6)
     assert torch.allclose(right[..., :-1], x[..., 1:])
     assert torch.allclose(right[..., -1], x[..., -1])
-    down = warped(x, shift.flip(1), 2 / 8, 1e6)
+    down = warp(x, shift.flip(1), 2 / 8, 1e6)
     assert torch.allclose(down[..., :-2, :], x[..., 2:, :])
 
 
@@ -49,7 +49,7 @@ def test_half_a_pixel_further_a_wave_is_hardly_flatter() -> None:
     wave = torch.cos(2 * math.pi * u / SIZE).expand(1, 1, SIZE, SIZE)
     shift = torch.zeros(1, 2, SIZE, SIZE, dtype=torch.float64)
     shift[:, 0] = 0.5
-    moved = warped(wave, shift, 1 / 8, 1e6)
+    moved = warp(wave, shift, 1 / 8, 1e6)
     assert torch.allclose(moved[0, 0, 0, 1:-2], torch.cos(2 * math.pi * (u + 0.5) / SIZE)[1:-2], atol=0.03)
 
 
@@ -58,7 +58,7 @@ def test_a_ramp_shows_the_displacement_itself_which_is_smooth_and_as_large_as_to
     wide = 41
     ramp = torch.arange(wide, dtype=torch.float64).expand(2000, 1, wide, wide)
     drawn = torch.randn(2000, 2, wide, wide, generator=stream(1, "noise"), dtype=torch.float64)
-    d = (warped(ramp, drawn, 0.5, 2.0) - ramp)[:, 0, :, 10:-10]
+    d = (warp(ramp, drawn, 0.5, 2.0) - ramp)[:, 0, :, 10:-10]
     assert (d.std(0) - 0.5).abs().max() < 0.06
     # Of white noise smoothed with width ς, places r apart have correlation exp(−r²/4ς²).
     near, far = ((d[..., 0] * d[..., r]).mean(0).mean() / 0.25 for r in (2, 8))
@@ -70,7 +70,7 @@ def test_a_ramp_shows_the_displacement_itself_which_is_smooth_and_as_large_as_to
 def test_white_noise_is_not_left_in_place_for_pixels_are_averaged() -> None:
     x = torch.randn(500, 1, SIZE, SIZE, generator=stream(2, "x"), dtype=torch.float64)
     drawn = torch.randn(500, 2, SIZE, SIZE, generator=stream(2, "noise"), dtype=torch.float64)
-    assert warped(x, drawn, 0.5, 2.0).var() < 0.8
+    assert warp(x, drawn, 0.5, 2.0).var() < 0.8
 
 
 def test_with_no_amplitude_it_is_langevin_from_the_same_stream() -> None:

@@ -10,7 +10,7 @@ from ebmbench.config.sections import Annealing as Settings
 from ebmbench.core.dataset import Facts
 from ebmbench.core.streams import stream
 from ebmbench.metrics.common.annealing import Estimate, Path, Schedule, anneal, forward, pilot, reverse, sigmoid, spread
-from ebmbench.metrics.common.annealing_base import Base, base_of
+from ebmbench.metrics.common.annealing_base import Base, make_base
 from tests.conftest import gaussian_facts
 
 
@@ -36,7 +36,7 @@ def image_facts(d: int, levels: int = 5) -> Facts:
 def correlated(d: int) -> Base:
     covariance = 0.7 * torch.eye(d).double() + 0.3
     facts = Facts("gaussian", [d], 100, 100, [0.1] * d, covariance.tolist(), 1.0, "none", "none")
-    return base_of(facts, None)
+    return make_base(facts, None)
 
 
 @pytest.mark.parametrize("d", [1, 2, 10])
@@ -90,7 +90,7 @@ def test_in_the_box_of_images_the_constant_is_that_of_the_box() -> None:
     samples = -edge - torch.log1p(-share * (1 - math.exp(-6 * edge))) / 3
     outside = torch.full((100, 1, 1, d), -1.3, dtype=torch.float64)  # where the density is zero: not used
     settings = Settings(chains=300, temperatures=100)
-    found = anneal(tilted, base_of(image_facts(d), None), settings, torch.cat([outside, samples]))
+    found = anneal(tilted, make_base(image_facts(d), None), settings, torch.cat([outside, samples]))
     assert found.reverse is not None
     for side in (found.forward, found.reverse):
         assert side.log_z == pytest.approx(truth, abs=4 * side.error)
@@ -98,17 +98,17 @@ def test_in_the_box_of_images_the_constant_is_that_of_the_box() -> None:
 
 
 def test_a_reflected_flight_stays_between_the_walls_and_can_be_flown_back() -> None:
-    base = base_of(image_facts(3), None)
+    base = make_base(image_facts(3), None)
     y = base.draw(200, stream(0, "y"))
     momentum = 9 * torch.randn(200, 3, generator=stream(0, "p"), dtype=torch.float64)
-    end, after = base.reflected(y + momentum, momentum)
+    end, after = base.reflect(y + momentum, momentum)
     assert bool(((end >= base.low) & (end <= base.high)).all())
-    home, before = base.reflected(end - after, -after)
+    home, before = base.reflect(end - after, -after)
     torch.testing.assert_close(home, y)
     torch.testing.assert_close(-before, momentum)
 
 
-@pytest.mark.parametrize("base", [correlated(4), base_of(image_facts(4), None)], ids=["gaussian", "box"])
+@pytest.mark.parametrize("base", [correlated(4), make_base(image_facts(4), None)], ids=["gaussian", "box"])
 def test_a_transition_leaves_its_density_in_place(base: Base) -> None:
     """Chains that start in the base and move at β = 0 keep its moments; the step is so large that many are refused."""
     path = Path(lambda x: 0.0 * x.flatten(1).sum(1), base)
@@ -124,7 +124,7 @@ def test_a_transition_leaves_its_density_in_place(base: Base) -> None:
 
 
 def test_the_base_is_normalised_and_its_samples_are_its_own() -> None:
-    base = base_of(image_facts(1), None)
+    base = make_base(image_facts(1), None)
     x = torch.linspace(-1.25, 1.25, 4001, dtype=torch.float64)[:, None, None, None]
     density = base.log_prob(base.coordinates(x)).exp()
     assert float(torch.trapezoid(density, x.flatten())) == pytest.approx(1, abs=1e-6)
@@ -142,7 +142,7 @@ def test_the_schedule_ends_at_the_model_and_is_dense_where_the_ratio_varies() ->
 
 def test_a_pilot_with_a_bad_first_step_still_finds_the_acceptance() -> None:
     model = Gaussian(5)
-    path = Path(model, base_of(gaussian_facts(5), None))
+    path = Path(model, make_base(gaussian_facts(5), None))
     for first in (1e-4, 1e4):
         schedule = pilot(path, Settings(chains=200, temperatures=60, step_size=first), stream(0, "p"))
         state = path.at(path.base.coordinates(model.sample(2000)))

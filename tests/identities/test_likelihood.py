@@ -54,5 +54,5 @@ def test_chains_that_start_at_data_make_it_contrastive_divergence() -> None:
     network = models.Model(models.Settings(width=8), facts).initialise(stream(0, "weights"))
     settings = Settings(init="data")
     loss = Method(settings, facts).initialise(draws(0, "start"), network)(Meter(network), x, draws(0, 0))
-    negatives = settings.sampler.fitted(facts).run(network, x, draws(0, 0)("chain")).x
+    negatives = settings.sampler.fit_to(facts).run(network, x, draws(0, 0)("chain")).x
     assert loss.item() == contrastive(network, x, negatives)[0].item()

@@ -137,7 +137,7 @@ def sweep() -> Tensor:
     """Gibbs's transition matrix, row to column: one unit after the other."""
     whole = torch.eye(8, dtype=torch.float64)
     for unit in range(3):
-        other = gibbs.flipped(STATES, unit)
+        other = gibbs.flip_unit(STATES, unit)
         one = gibbs.conditional(STATES[:, unit], boltzmann(STATES), boltzmann(other))
         stay, single = torch.where(STATES[:, unit] > 0, one, 1 - one), torch.zeros(8, 8, dtype=torch.float64)
         single[range(8), range(8)], single[range(8), index(other)] = stay, 1 - stay

@@ -15,7 +15,7 @@ from ebmbench.core.energy import Energy
 from ebmbench.core.streams import stream
 from ebmbench.data.common.densities import Mixture
 from ebmbench.metrics.common.annealing import anneal
-from ebmbench.metrics.common.annealing_base import base_of
+from ebmbench.metrics.common.annealing_base import make_base
 from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable
 from ebmbench.metrics.common.quadrature import Quadrature, integrate
 from ebmbench.training.job import Job
@@ -116,7 +116,7 @@ def test_a_lost_mode_that_forward_chains_seldom_find_is_not_seen() -> None:
 
 def test_samples_that_are_too_wide_cross_the_bracket() -> None:
     samples = 0.3 * torch.randn(400, 10, generator=stream(0, "s"), dtype=torch.float64)
-    settings, base = Annealing(chains=400, temperatures=30), base_of(gaussian_facts(10), None)
+    settings, base = Annealing(chains=400, temperatures=30), make_base(gaussian_facts(10), None)
     found = {w: anneal(lambda x: (x / 0.3).square().sum(1) / 2, base, settings, w * samples) for w in (1.0, 2.0)}
     assert not found[1.0].crossed
     assert found[2.0].crossed

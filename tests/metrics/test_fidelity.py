@@ -128,7 +128,7 @@ def test_the_oracle_beats_noisy_images_and_pure_noise_is_far_off() -> None:
 
 def test_the_ratio_of_the_noisy_test_images_is_one() -> None:
     e = evaluation(None)
-    same = fidelity.with_noise(e.test, 500, 17, stream(fidelity.SEED, "noisy", "digits"))
+    same = fidelity.add_noise(e.test, 500, 17, stream(fidelity.SEED, "noisy", "digits"))
     assert value("fid_ratio", evaluation(from_levels(same, 17))).value == 1
     drawn = noisy.subject(None, e.train, e.test, e.facts, 1000, stream(0, "baseline"))
     assert value("fid_ratio", evaluation(drawn.samples)).value == pytest.approx(1, abs=0.25)  # another noise

@@ -10,7 +10,7 @@ import torch
 from ebmbench.config.sections import Metrics
 from ebmbench.metrics import ess, r_hat
 from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable
-from ebmbench.metrics.common.mixing import effective
+from ebmbench.metrics.common.mixing import effective_sample_size
 from ebmbench.metrics.common.mixing import r_hat as split_r_hat
 from tests.conftest import gaussian_facts
 
@@ -42,7 +42,7 @@ CASES = [
 def test_both_are_those_of_arviz(case: tuple[int, int, float, float]) -> None:
     x = chains(*case)
     assert split_r_hat(x) == pytest.approx(float(arviz.rhat(x)), rel=1e-12)
-    assert effective(x) == pytest.approx(float(arviz.ess(x, method="bulk")), rel=1e-12)
+    assert effective_sample_size(x) == pytest.approx(float(arviz.ess(x, method="bulk")), rel=1e-12)
 
 
 def test_chains_that_differ_in_spread_alone_are_seen() -> None:
@@ -65,7 +65,7 @@ def test_the_worst_of_what_was_traced_counts_and_is_named() -> None:
     good, bad = chains(16, 40, 0.0), chains(16, 40, 0.0, apart=4.0)
     e = evaluation(torch.from_numpy(np.stack([good, bad], axis=2)))
     assert r_hat.compute(e).value == pytest.approx(split_r_hat(bad))
-    assert ess.compute(e).value == pytest.approx(effective(bad))
+    assert ess.compute(e).value == pytest.approx(effective_sample_size(bad))
     assert r_hat.compute(e).protocol == ess.compute(e).protocol == "16 chains, 40 draws; of x1"
     assert r_hat.compute(e).n == 640
 

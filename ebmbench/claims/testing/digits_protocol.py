@@ -41,7 +41,7 @@ def protocol(budget: int = BUDGET) -> Training:
 def from_noise(run: Run, facts: Facts, sampler: langevin.Settings, seed: int, *name: str) -> Tensor:
     """The ends of chains of the trained energy that start from noise, `(CHAINS, *event)`."""
     starts = facts.starts(CHAINS, stream(seed, "claim", *name, "start"))
-    return sampler.fitted(facts).run(run.trained.judged, starts, stream(seed, "claim", *name, "chain")).x
+    return sampler.fit_to(facts).run(run.trained.judged, starts, stream(seed, "claim", *name, "chain")).x
 
 
 def enlarged(data: Data, factor: int) -> Data:

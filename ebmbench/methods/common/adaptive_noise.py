@@ -78,7 +78,7 @@ class AdaptiveNoise(method.Method):
 
     def __init__(self, settings: AdaptiveNoiseSettings, facts: Facts) -> None:
         super().__init__(settings, facts)
-        self.sampler = settings.sampler.fitted(facts)
+        self.sampler = settings.sampler.fit_to(facts)
         self.temperature = self.sampler.temperature if settings.temperature is None else settings.temperature
         self.buffer = Buffer(settings.buffer, facts.shape)
         self.register_buffer("taken", torch.zeros((), dtype=torch.int64))

@@ -91,7 +91,7 @@ class Path:
     def at(self, y: Tensor) -> State:
         """What is known at y; no graph is kept."""
         e, s = energy_and_score(self.energy, self.base.events(y))
-        return State(y, e.detach(), self.base.pulled(s), self.base.log_prob(y))
+        return State(y, e.detach(), self.base.pull_back(s), self.base.log_prob(y))
 
     def transition(self, state: State, beta: float, step_size: float, generator: Generator) -> tuple[State, Tensor]:
         """One proposal for every chain, accepted or refused: the new state, and the probabilities of acceptance."""
@@ -108,7 +108,7 @@ class Path:
     def _leapfrog(self, state: State, momentum: Tensor, beta: float, step_size: float) -> tuple[State, Tensor]:
         for _ in range(LEAPFROG):
             momentum = momentum + 0.5 * step_size * state.slope(beta)
-            y, momentum = self.base.reflected(state.y + step_size * momentum, momentum)
+            y, momentum = self.base.reflect(state.y + step_size * momentum, momentum)
             state = self.at(y)
             momentum = momentum + 0.5 * step_size * state.slope(beta)
         return state, momentum
@@ -125,7 +125,7 @@ def pilot(path: Path, settings: Settings, generator: Generator) -> Schedule:
         log_step += GAIN * (acceptance.mean().item() - ACCEPTANCE)
         steps.append(log_step)
     chosen = spread(betas, torch.tensor(speeds, dtype=torch.float64), settings.temperatures)
-    return Schedule(chosen, interpolated(chosen, betas, torch.tensor(steps, dtype=torch.float64)).exp())
+    return Schedule(chosen, interpolate(chosen, betas, torch.tensor(steps, dtype=torch.float64)).exp())
 
 
 def spread(betas: Tensor, speeds: Tensor, count: int) -> Tensor:
@@ -134,7 +134,7 @@ def spread(betas: Tensor, speeds: Tensor, count: int) -> Tensor:
     lengths = torch.cat([speeds.new_zeros(1), (0.5 * (speeds[1:] + speeds[:-1]) * betas.diff()).cumsum(0)])
     travelled = (1 - EVEN) * lengths / lengths[-1].clamp_min(1e-300) + EVEN * betas
     even = torch.linspace(0, 1, count, dtype=torch.float64)
-    return interpolated(even * travelled[-1], travelled, betas)
+    return interpolate(even * travelled[-1], travelled, betas)
 
 
 def sigmoid(count: int) -> Tensor:
@@ -143,7 +143,7 @@ def sigmoid(count: int) -> Tensor:
     return (s - s[0]) / (s[-1] - s[0])
 
 
-def interpolated(at: Tensor, x: Tensor, y: Tensor) -> Tensor:
+def interpolate(at: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """Piecewise linear through the points (x, y), x ascending."""
     right = torch.searchsorted(x, at).clamp(1, len(x) - 1)
     share = ((at - x[right - 1]) / (x[right] - x[right - 1])).clamp(0, 1)

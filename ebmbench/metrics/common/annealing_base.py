@@ -70,19 +70,19 @@ class Base:
         x = self.centre + (y * self.root if self.root.dim() == 1 else y @ self.root.mT)
         return x.reshape(-1, *self.shape)
 
-    def pulled(self, s: Tensor) -> Tensor:
+    def pull_back(self, s: Tensor) -> Tensor:
         """A score in events as one in coordinates, Rᵀs."""
         return s.flatten(1) * self.root if self.root.dim() == 1 else s.flatten(1) @ self.root
 
     def coordinates(self, x: Tensor) -> Tensor:
-        """y of given events, those alone that lie between the walls."""
+        """y of the events that lie between the walls; the others are left out."""
         shifted = x.double().flatten(1) - self.centre
         diagonal = self.root.dim() == 1
         y = shifted / self.root if diagonal else torch.linalg.solve_triangular(self.root, shifted.mT, upper=False).mT
         return y[((y >= self.low) & (y <= self.high)).all(1)]
 
-    def reflected(self, y: Tensor, momentum: Tensor) -> tuple[Tensor, Tensor]:
-        """Where a straight flight to y ends if walls are mirrors, and the momentum after it.
+    def reflect(self, y: Tensor, momentum: Tensor) -> tuple[Tensor, Tensor]:
+        """The end of a straight flight to y with walls as mirrors, and the momentum after it.
 
         Flight and mirrors keep volume and can be run backwards, so Hamiltonian proposals stay valid.
         """
@@ -94,7 +94,7 @@ class Base:
         return self.low + torch.where(back, 2 * width - phase, phase), torch.where(back, -momentum, momentum)
 
 
-def base_of(facts: Facts, train: Tensor | None) -> Base:
+def make_base(facts: Facts, train: Tensor | None) -> Base:
     """The base for a dataset: full covariance where it is known, else variances, else one scale for all."""
     centre = torch.tensor(facts.mean, dtype=torch.float64)
     if facts.is_image:
@@ -120,7 +120,7 @@ def level_width(facts: Facts) -> float:
     return 2 / (facts.image_levels - 1)
 
 
-def dequantised(x: Tensor, facts: Facts) -> Tensor:
+def dequantise(x: Tensor, facts: Facts) -> Tensor:
     """Events in float64; images with uniform noise of one level's width, so that a density can speak of them."""
     x = x.double()
     if not facts.is_image:

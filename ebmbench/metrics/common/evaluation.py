@@ -18,7 +18,7 @@ from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy, score
 from ebmbench.data.common.densities import Density
 from ebmbench.metrics.common.annealing import Bracket, anneal
-from ebmbench.metrics.common.annealing_base import base_of
+from ebmbench.metrics.common.annealing_base import make_base
 from ebmbench.metrics.common.quadrature import Quadrature, in_chunks, integrate
 
 MASS_TOLERANCE = 1e-3
@@ -31,7 +31,7 @@ Score = Callable[[Tensor], Tensor]
 class Value:
     """A number with its standard error, sample count and protocol; or no number, and why.
 
-    `fault` is the word of a verdict (`verdict.py`), if there is no number because of something wrong with the model.
+    `fault` is the verdict (`experiment/verdict.py`) if there is no number because something is wrong with the model.
     """
 
     value: float | None = None
@@ -119,7 +119,7 @@ class Evaluation:
             samples = self.samples
         except Unavailable as reason:
             samples = str(reason)
-        return anneal(energy, base_of(self.facts, self.train), self.settings.ais, samples)
+        return anneal(energy, make_base(self.facts, self.train), self.settings.ais, samples)
 
     def nearest_mode(self, x: Tensor) -> Tensor:
         """The index of the nearest mode centre, `(B,)`."""

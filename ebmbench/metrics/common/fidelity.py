@@ -52,7 +52,7 @@ class Fidelity:
 
 
 class Images(Dataset[Tensor]):
-    """Images `(N, C, H, W)` in uint8, as torch-fidelity wants to be given them."""
+    """Images `(N, C, H, W)` in uint8 as a dataset, the form that torch-fidelity reads."""
 
     def __init__(self, levels: Tensor) -> None:
         self.levels = levels
@@ -65,7 +65,7 @@ class Images(Dataset[Tensor]):
 
 
 def fidelity(e: Evaluation) -> Fidelity:
-    """All numbers of an evaluation; kept in it, as a cached property would be."""
+    """All numbers of an evaluation, computed once and cached in it."""
     kept = vars(e)
     if "fidelity" not in kept:
         kept["fidelity"] = _measure(e)
@@ -74,7 +74,7 @@ def fidelity(e: Evaluation) -> Fidelity:
 
 
 def _measure(e: Evaluation) -> Fidelity:
-    images, real, extractor = generated(e), reference(e), extractor_name(e)
+    images, real, extractor = generated_images(e), reference(e), extractor_name(e)
     subset = min(e.settings.kid_subset, len(images), len(real))
     keys = torch_fidelity()
     found = calculate(images, real, extractor, isc=True, fid=True, kid=True, prc=True, kid_subset_size=subset)
@@ -93,8 +93,8 @@ def _measure(e: Evaluation) -> Fidelity:
 
 
 def calculate(images: Tensor, real: Tensor, extractor: str, **wanted: bool | int) -> dict[str, float]:
-    """torch-fidelity's numbers for uint8 images, the same whatever the global generators' states, which it keeps."""
-    with _generators_kept(), our_search():
+    """torch-fidelity's numbers for uint8 images; they neither depend on the global generators nor change them."""
+    with _keep_generators(), our_search():
         found: dict[str, float] = torch_fidelity().calculate_metrics(
             input1=Images(images),
             input2=Images(real),
@@ -115,7 +115,7 @@ def calculate(images: Tensor, real: Tensor, extractor: str, **wanted: bool | int
 
 
 @contextmanager
-def _generators_kept() -> Iterator[None]:
+def _keep_generators() -> Iterator[None]:
     # torch's data loader draws a seed from the global generator even if it has no workers.
     of_numpy, of_python = np.random.get_state(), random.getstate()
     try:
@@ -133,7 +133,7 @@ def levels(e: Evaluation) -> int:
     return e.facts.image_levels
 
 
-def generated(e: Evaluation) -> Tensor:
+def generated_images(e: Evaluation) -> Tensor:
     """The samples, quantised as the data are."""
     count = levels(e)
     if len(e.samples) < FEWEST:
@@ -167,13 +167,13 @@ def extractor_name(e: Evaluation) -> str:
 
 
 def protocol(e: Evaluation, extractor: str, real: int) -> str:
-    """What a number's comparison rests on."""
+    """The protocol of a number: extractor, samples and reference."""
     kind = f" (kind {e.subject.kind})" if e.subject.kind else ""
     unchecked = "" if e.facts.verified else ", of unverified files"
     return f"{extractor}; {e.samples_protocol}{kind}; reference {real} of {e.facts.train} training images{unchecked}"
 
 
-def with_noise(test: Tensor, count: int, grey_values: int, generator: Generator) -> Tensor:
+def add_noise(test: Tensor, count: int, grey_values: int, generator: Generator) -> Tensor:
     """`count` test images (all, if there are fewer) with Gaussian noise, in uint8."""
     chosen = test[torch.randperm(len(test), generator=generator)[:count]]
     return to_levels(chosen + NOISE * torch.randn(chosen.shape, generator=generator), grey_values)
@@ -184,6 +184,6 @@ def noisy_fid(e: Evaluation, count: int) -> float:
     extractor, real = extractor_name(e), reference(e)
     key = (extractor, count, e.facts.hash, len(real))
     if key not in _noisy_fids:
-        images = with_noise(e.test, count, levels(e), stream(SEED, "noisy", e.facts.name))
+        images = add_noise(e.test, count, levels(e), stream(SEED, "noisy", e.facts.name))
         _noisy_fids[key] = calculate(images, real, extractor, fid=True)[torch_fidelity().KEY_METRIC_FID]
     return _noisy_fids[key]

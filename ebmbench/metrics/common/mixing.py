@@ -23,16 +23,16 @@ FEWEST = 8  # draws of a chain
 ROUNDING = 1e-20  # variances that are smaller are the arithmetic's noise
 
 
-def traced(e: Evaluation) -> dict[str, Draws]:
-    """What was traced of the long runs, by name."""
+def read_trace(e: Evaluation) -> dict[str, Draws]:
+    """The traced numbers of the long runs, by name; `Unavailable` if there are too few draws."""
     draws = e.trace.double().numpy()
     if draws.shape[1] < FEWEST:
         raise Unavailable(f"needs {FEWEST} draws of a chain, has {draws.shape[1]}")
     return {name: draws[:, :, place] for place, name in enumerate(e.subject.traced)}
 
 
-def traced_value(e: Evaluation, value: float, name: str) -> Value:
-    """The value that one of the traced numbers gave."""
+def make_value(e: Evaluation, value: float, name: str) -> Value:
+    """A `Value` that names the traced number it comes from."""
     chains, draws = e.trace.shape[:2]
     return Value(value, n=chains * draws, protocol=f"{chains} chains, {draws} draws; of {name}")
 
@@ -44,7 +44,7 @@ def r_hat(draws: Draws) -> float:
     return max(_r_hat(normal_scores(halves)), _r_hat(normal_scores(folded)))
 
 
-def effective(draws: Draws) -> float:
+def effective_sample_size(draws: Draws) -> float:
     """How many independent draws are worth as much, by the ranks (bulk ESS)."""
     z = normal_scores(split(draws))
     chains, n = z.shape

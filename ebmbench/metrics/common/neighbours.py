@@ -65,7 +65,7 @@ def _in_any(rows: Tensor, centres: Tensor, radii: Tensor, block: int) -> Tensor:
 
 @contextmanager
 def our_search() -> Iterator[None]:
-    """Within, torch-fidelity searches like this, so that features are extracted once for all of its numbers."""
+    """Inside the block torch-fidelity uses this search, so that features are extracted once for all its numbers."""
     theirs = torch_fidelity().metric_prc
     name = "calculate_precision_recall_part"
     kept = getattr(theirs, name)

@@ -1,7 +1,7 @@
 """An energy along a chain, where weights do not change, with value and score in closed form.
 
-Whatever depends on weights alone (normalised layers, the data's deviation, a noise level) has been put into
-the layers of f when a model makes one of these (`fixed()`), once for a whole chain.
+A model makes one by `fixed()`, once for a whole chain. Everything that depends on weights alone (normalised layers, the
+data's deviation, a noise level) is then part of the layers of f.
 """
 
 import sys

@@ -129,28 +129,28 @@ class Stack:
 
     def value_and_descent(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """f(x) and −∇f(x)."""
-        kept = self._kept(x)
-        return self.head(self.activation.value(kept[-1])).squeeze(-1), self._descent(kept)
+        inputs = self._activation_inputs(x)
+        return self.head(self.activation.value(inputs[-1])).squeeze(-1), self._descent(inputs)
 
     def descent(self, x: Tensor) -> Tensor:
         """−∇f(x), for which the last hidden layer's activation is not needed."""
-        return self._descent(self._kept(x))
+        return self._descent(self._activation_inputs(x))
 
-    def _kept(self, x: Tensor) -> list[Tensor]:
+    def _activation_inputs(self, x: Tensor) -> list[Tensor]:
         """a₁ … a_L."""
-        kept = [self.layers[0](x)]
+        inputs = [self.layers[0](x)]
         for layer in self.layers[1:]:
-            kept.append(layer(self.activation.value(kept[-1])))
-        return kept
+            inputs.append(layer(self.activation.value(inputs[-1])))
+        return inputs
 
-    def _descent(self, kept: list[Tensor]) -> Tensor:
-        back, g = self.activation.back, self._downhill(kept[-1])
-        for layer, a in zip(reversed(self.layers), reversed(kept), strict=True):
+    def _descent(self, inputs: list[Tensor]) -> Tensor:
+        back, g = self.activation.back, self._downhill(inputs[-1])
+        for layer, a in zip(reversed(self.layers), reversed(inputs), strict=True):
             g = layer.back(back(g, a))
         return g
 
     def _downhill(self, h: Tensor) -> Tensor:
-        """−w for each event, laid out in full: kernels are slow on rows that are only pretended."""
+        """−w for each event as a full tensor: kernels are slow on expanded rows."""
         if self._rows.shape[0] != h.shape[0]:
             self._rows = self._row.repeat(h.shape[0], 1)
         return self._rows

@@ -42,7 +42,7 @@ class SamplerSettings(BaseModel):
 
     @property
     def steering(self) -> float:
-        """How far a whole run's drift takes a chain for each unit of ‖∇E‖, over how far noise takes a coordinate."""
+        """The length of a whole run's drift for ‖∇E‖ = 1, over the deviation that its noise gives a coordinate."""
         return math.inf
 
     @property
@@ -52,27 +52,27 @@ class SamplerSettings(BaseModel):
 
     @property
     def alike(self) -> bool:
-        """Whether all steps are alike: then a run may be cut anywhere, and its second half be taken for one chain."""
+        """Whether all steps are alike. Then a run may be cut anywhere, and its second half is a chain of its own."""
         return True
 
     def parts(self, most: int) -> list[Self]:
         """The run cut into at most so many consecutive runs, shorter ones first."""
         return [self.model_copy(update={"steps": steps}) for steps in moments(self.steps, most)]
 
-    def fitted(self, facts: Facts) -> Self:
+    def fit_to(self, facts: Facts) -> Self:
         """The same settings in the data's own units; a sampler without lengths has nothing to convert."""
         return self
 
     def misfit(self, facts: Facts | None, levels: bool, at_data: bool) -> str | None:
         """Why these settings cannot be used, as `key: found …, allowed: …`, or None.
 
-        `levels`: the network has noise levels; `at_data`: chains start at data as they are, not from noise. Facts are
-        None as long as the data are not prepared. `run` refuses the same: this is to know before anything is trained.
+        `levels`: the network has noise levels; `at_data`: chains start at data, not at noise. Facts are None until the
+        data are prepared. `run` refuses the same settings; this finds it out before anything is trained.
         """
         return None
 
     def run(self, energy: Energy, x: Tensor, generator: Generator) -> Chain:
-        """Move the chains from `x` with these settings, which are in the data's own units."""
+        """Move the chains from `x`; the settings must be in the data's own units (`fit_to`)."""
         raise NotImplementedError
 
 
@@ -81,7 +81,7 @@ class SteppingSettings(SamplerSettings):
 
     step_size: float = Field(0.0025, gt=0, description="η in units of the data's variance")
 
-    def fitted(self, facts: Facts) -> Self:
+    def fit_to(self, facts: Facts) -> Self:
         """The same settings in the data's own units."""
         return self.model_copy(update={"step_size": self.step_size * facts.unit**2})
 

@@ -1,4 +1,4 @@
-"""Any sampler, named in `params.yaml` by `kind`: `{kind: mala, steps: 20, step_size: 0.01}`."""
+"""`Sampler` is the type of a setting that holds any sampler, chosen by `kind`: `{kind: mala, steps: 20}`."""
 
 from typing import TYPE_CHECKING, Annotated, Any, Union
 
