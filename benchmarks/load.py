@@ -22,7 +22,7 @@ HEAD |= {"status": "ok", "verdict": "ok", "verdict_reason": ""}
 
 
 def imports(folder: Path) -> str:
-    """What torch and the stages take without any work."""
+    """Import torch and the stages, and do nothing."""
     import ebmbench.stages.evaluate  # noqa: F401
 
     return "imports only"
@@ -97,8 +97,8 @@ def judge_images(folder: Path, count: int = 100_000) -> str:
     e = Evaluation(Subject(None, x), test, None, load_facts(data), Metrics(), train, folder / "features" / "digits")
     wanted = {"fid": True, "kid": True, "isc": True, "prc": True, "kid_subset_size": 250}
     found = calculate(generated(e), reference(e), extractor_name(e), **wanted)
-    said = ["frechet_inception_distance", "precision", "recall"]
-    return f"{count} images: " + ", ".join(f"{name} {found[name]:.2f}" for name in said)
+    shown = ["frechet_inception_distance", "precision", "recall"]
+    return f"{count} images: " + ", ".join(f"{name} {found[name]:.2f}" for name in shown)
 
 
 def search_neighbours(folder: Path, count: int = 100_000) -> str:
@@ -204,9 +204,9 @@ def measure(name: str) -> dict[str, Any]:
 
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
-        said = CASES[name](Path(folder))
+        result = CASES[name](Path(folder))
         seconds = time.perf_counter() - start
-    return {"case": name, "seconds": seconds, "peak": peak_memory(), "said": said}
+    return {"case": name, "seconds": seconds, "peak": peak_memory(), "result": result}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -226,7 +226,7 @@ def main(argv: list[str] | None = None) -> int:
             print(f"| {name} | failed | | {done.stderr.strip().splitlines()[-1]} |")
             return 1
         one = json.loads(done.stdout.splitlines()[-1])
-        print(f"| {one['case']} | {one['seconds']:.1f} | {one['peak']:.0f} | {one['said']} |", flush=True)
+        print(f"| {one['case']} | {one['seconds']:.1f} | {one['peak']:.0f} | {one['result']} |", flush=True)
     return 0
 
 

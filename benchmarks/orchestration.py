@@ -31,7 +31,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.workers import connected
+from benchmarks.workers import start_workers
 
 ROOT = Path(__file__).parents[1]
 LOOK_SECONDS = 0.05
@@ -76,12 +76,12 @@ class Measured:
 
     @property
     def overhead(self) -> float:
-        """Per stage, all in all."""
+        """Overhead per stage."""
         return (self.wall * self.jobs - self.in_stages) / self.stages
 
     @property
     def running(self) -> float:
-        """Per stage, once the first has started."""
+        """Overhead per stage, without the start-up."""
         return ((self.wall - self.startup) * self.jobs - self.in_stages) / self.stages
 
 
@@ -101,10 +101,10 @@ def fresh_clone(folder: Path, suite: str) -> tuple[Path, dict[str, str]]:
 
 
 def measure(mode: Mode, suite: str, root: Path, env: dict[str, str]) -> Measured:
-    """Run it and watch its stages come and go."""
+    """Run a mode and watch its stages."""
     seen: dict[str, tuple[float, float]] = {}  # by command: a stage that forks is still one stage
     log = root.parent / "log"
-    with connected(root, env, mode.jobs * mode.workers) as address, log.open("wb") as file:
+    with start_workers(root, env, mode.jobs * mode.workers) as address, log.open("wb") as file:
         begin = time.time()
         process = subprocess.Popen(
             [sys.executable, "-m", *mode.command, *address], cwd=root, env=env, stdout=file, stderr=subprocess.STDOUT

@@ -10,8 +10,8 @@ from pathlib import Path
 
 
 @contextmanager
-def connected(root: Path, env: dict[str, str], workers: int) -> Iterator[tuple[str, ...]]:
-    """The address of a scheduler to which so many workers are connected; nothing if none are wanted."""
+def start_workers(root: Path, env: dict[str, str], workers: int) -> Iterator[tuple[str, ...]]:
+    """Start a scheduler with so many workers and yield its address; with no workers, nothing."""
     if not workers:
         yield ()
         return
@@ -22,12 +22,12 @@ def connected(root: Path, env: dict[str, str], workers: int) -> Iterator[tuple[s
     _call(root, env, "git", *identity, "commit", "--quiet", "--message", "as measured")
     with ExitStack() as stack:
         options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-        said = stack.enter_context(_beside("distributed.cli.dask_scheduler", options, folder, env))
-        address = _wait_for(said, r"Scheduler at:\s+(\S+)")
+        log = stack.enter_context(_run_beside("distributed.cli.dask_scheduler", options, folder, env))
+        address = _wait_for(log, r"Scheduler at:\s+(\S+)")
         for number in range(workers):
             clone = folder / f"worker-{number}"
             _call(folder, env, "git", "clone", "--quiet", str(root), str(clone))
-            stack.enter_context(_beside("ebmbench", ("worker", address, "--jobs", "1"), clone, env))
+            stack.enter_context(_run_beside("ebmbench", ("worker", address, "--jobs", "1"), clone, env))
         for number in range(workers):
             _wait_for(folder / f"worker-{number}/work/flow/logs/worker-1.log", r"(Registered to)")
         yield (address,)
@@ -38,8 +38,8 @@ def _call(folder: Path, env: dict[str, str], *command: str) -> None:
 
 
 @contextmanager
-def _beside(module: str, options: tuple[str, ...], folder: Path, env: dict[str, str]) -> Iterator[Path]:
-    """A process for as long as the block runs; where its output is."""
+def _run_beside(module: str, options: tuple[str, ...], folder: Path, env: dict[str, str]) -> Iterator[Path]:
+    """Run a process for as long as the block lasts, and yield the file of its output."""
     log = folder.with_suffix(".out")
     with log.open("wb") as file:
         command = [sys.executable, "-m", module, *options]

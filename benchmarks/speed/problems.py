@@ -1,6 +1,6 @@
 """What is measured on: networks of the sizes that the suites use, with data or noise to start chains from.
 
-Weights are those that training starts with, if nothing else is said. Every problem holds our network and its plain
+Weights are those that training starts with, unless stated otherwise. Every problem holds our network and its plain
 copy, compared once.
 """
 

@@ -26,7 +26,7 @@ TRAINED: dict[str, tuple[str, dict[str, Any]]] = {
     "ssm": ("ssm", {}),
     "nce": ("nce", {}),
 }
-SAID = {"mle": "20 Langevin steps from a buffer", "cd": "10 Langevin steps from data", "pcd": "10, persistent"}
+DETAILS = {"mle": "20 Langevin steps from a buffer", "cd": "10 Langevin steps from data", "pcd": "10, persistent"}
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ def chains(steps: Work | None) -> Work | None:
 def training_rows() -> Iterator[Row]:
     """Whole training steps on MLP 2-D, batch 256."""
     for name in TRAINED:
-        said = f" ({SAID[name]})" if name in SAID else ""
-        yield Row(f"training step, {name}{said}", "step", partial(_steps, name))
+        detail = f" ({DETAILS[name]})" if name in DETAILS else ""
+        yield Row(f"training step, {name}{detail}", "step", partial(_steps, name))
 
 
 def _steps(name: str, one: Contender) -> Work | None:

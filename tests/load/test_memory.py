@@ -27,6 +27,6 @@ def test_memory_stays_within_bounds(case: str) -> None:
 
 
 def test_memory_of_a_long_run_stays_flat() -> None:
-    grown = re.search(r"([+-][0-9.]+) after the first fifth", measured("train for long")["said"])
+    grown = re.search(r"([+-][0-9.]+) after the first fifth", measured("train for long")["result"])
     assert grown is not None
     assert float(grown[1]) < 30
