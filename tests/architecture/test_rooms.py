@@ -20,7 +20,7 @@ TEXTS = {name: file.read_text(encoding="utf-8") for name, file in FILES.items()}
 PLUG_INS = {
     name
     for name, text in TEXTS.items()
-    if any(f"\n{mark} = " in text for mark in ("PAPER", "CLAIM", "TITLE", "SECTION"))
+    if any(f"\n{mark}" in text for mark in ("PAPER = ", "CLAIM = ", "TITLE = ", "SECTION = ", "if __name__ == "))
 }
 
 
