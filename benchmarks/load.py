@@ -33,7 +33,7 @@ def plan_runs(folder: Path, seeds: int = 10, sweep: int = 100) -> str:
     from ebmbench.config.params import load_params
     from ebmbench.core.dataset import Facts
     from ebmbench.experiment.sweep import cell_jobs
-    from ebmbench.stages.preparation import ready
+    from ebmbench.stages.preparation import prepare_workspace
 
     text = (ROOT / "params.yaml").read_text(encoding="utf-8").replace("[0, 1, 2]", str(list(range(seeds))), 1)
     sigmas = [round(0.001 * i, 3) for i in range(1, sweep + 1)]
@@ -41,7 +41,7 @@ def plan_runs(folder: Path, seeds: int = 10, sweep: int = 100) -> str:
     (folder / "ebmbench").symlink_to(ROOT / "ebmbench")
     params = load_params(folder)
     facts = Facts("two_moons", [2], 1, 1, [0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]], 1.0, "none", "none")
-    ready(folder, params.model_copy(update={"datasets": {}, "benchmark": _none(params)}))
+    prepare_workspace(folder, params.model_copy(update={"datasets": {}, "benchmark": _none(params)}))
     named = {job.digest() for job in cell_jobs(params, "dsm", facts)}
     return f"{len(named)} different runs"
 

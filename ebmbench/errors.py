@@ -1,9 +1,7 @@
-"""Errors that are the user's to mend: shown as one line, without a traceback, with exit code 2.
+"""Errors of the user, shown as one line without a traceback, and output streams that never stop the work.
 
-What is printed must not break what prints it.
-
-A terminal that knows no UTF-8 gets an escape in place of é. Where the reader has gone (`ebmbench run | head -1`, a
-terminal that was closed) the rest goes nowhere, and the work goes on.
+A terminal without UTF-8 gets an escape in place of é. If the reader has gone (`ebmbench run | head -1`, a closed
+terminal), the rest of the output is dropped and the work goes on.
 """
 
 import difflib
@@ -15,12 +13,12 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any, TextIO
 
-LONGEST = 2000  # characters of a line; who reads more of an error?
+LONGEST = 2000  # characters of a line
 HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")  # controls, formats, surrogates, unassigned, separators of lines
 
 
 class UserError(Exception):
-    """One clear line: which file, which key, what was found, what is allowed."""
+    """A mistake of the user in one line: which file, which key, what was found, what is allowed."""
 
     exit_code = 2
 
@@ -29,14 +27,14 @@ class UserError(Exception):
 
 
 def one_line(text: str) -> str:
-    """As a terminal can be shown it: what a file holds may break lines, turn the text around or move the cursor."""
+    """The text as one printable line: text from a file may break lines, reverse the text or move the cursor."""
     text = " ".join(text.splitlines())
     shown = "".join(c if unicodedata.category(c) not in HIDDEN else ascii(c)[1:-1] for c in text[: LONGEST + 1])
     return shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"
 
 
 def in_words(error: BaseException) -> str:
-    """An error that is nobody's mistake, as one line: a full disk or a folder that is read-only by its own name."""
+    """Any other error as one line; a full disk or a missing right by its own name."""
     if isinstance(error, OSError) and error.strerror:
         return one_line(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
     if isinstance(error, MemoryError):
@@ -56,14 +54,14 @@ DEBUG = "EBMBENCH_DEBUG"  # set by --debug, for the stages too, which are proces
 _READER_GONE = (errno.EPIPE, errno.EIO)  # of a pipe, of a terminal
 
 
-def forgiving() -> None:
-    """Let both streams bear what their encoding lacks, and a reader that goes."""
-    sys.stdout = _forgiving(sys.stdout, sys.__stdout__)
-    sys.stderr = _forgiving(sys.stderr, sys.__stderr__)
+def make_console_safe() -> None:
+    """Let both output streams survive characters that their encoding lacks, and a reader that goes away."""
+    sys.stdout = _make_safe(sys.stdout, sys.__stdout__)
+    sys.stderr = _make_safe(sys.stderr, sys.__stderr__)
 
 
-def _forgiving(stream: TextIO, own: TextIO | None) -> TextIO:
-    """A stream that does, to the same file; one that somebody put in the place of the process's own is not replaced."""
+def _make_safe(stream: TextIO, own: TextIO | None) -> TextIO:
+    """Such a stream to the same file. A stream that replaced the process's own, as in tests, stays."""
     if not isinstance(stream, io.TextIOWrapper):
         return stream
     stream.reconfigure(errors="backslashreplace")
@@ -84,7 +82,7 @@ class _Outlet(io.FileIO):
     """A file that becomes /dev/null when its reader has gone, for the processes that inherit it too."""
 
     def write(self, data: Any, /) -> int:
-        """Write what can be written, as any file does, and to a reader that has gone, nothing."""
+        """Write as any file does; drop the data if the reader has gone."""
         try:
             return super().write(data)
         except OSError as error:

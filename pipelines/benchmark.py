@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ebmbench.errors import DEBUG, UserError, forgiving, in_words
+from ebmbench.errors import DEBUG, UserError, in_words, make_console_safe
 from ebmbench.workspace.layout import OUTCOMES, report_of, require_pipeline
 from ebmbench.workspace.locks import hold_workspace
 from pipelines.execution.signals import EXIT_STOPPED, describe_interrupt, raise_on_sigterm, stop_exit_code
@@ -98,7 +98,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m pipelines.benchmark", description=__doc__)
     parser.add_argument("--root", type=Path, default=Path(), help="the workspace (default: this folder)")
     add_options(parser)
-    forgiving()
+    make_console_safe()
     options = parser.parse_args(arguments)
     try:
         return print_outcome(lambda: _run_or_forecast(options), options.json)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 
 from ebmbench.cli import experiments, project, report, run, serve
-from ebmbench.errors import DEBUG, UserError, forgiving, in_words
+from ebmbench.errors import DEBUG, UserError, in_words, make_console_safe
 
 EXAMPLES = """\
 examples:
@@ -48,7 +48,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str] | None = None) -> int:
     """Run a command and return its exit code."""
-    forgiving()
+    make_console_safe()
     arguments = build_parser().parse_args(argv)
     arguments.own_process = argv is None
     if arguments.debug:

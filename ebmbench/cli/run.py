@@ -101,7 +101,7 @@ def _prepare(root: Path, suite: str | None) -> None:
 
     if suite:
         suites.use(root, suite)
-    preparation.ready(root, load_params(root))
+    preparation.prepare_workspace(root, load_params(root))
 
 
 def _run_stage(name: str) -> Act:

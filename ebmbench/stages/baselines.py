@@ -12,7 +12,7 @@ from ebmbench.experiment.judgement import collect
 from ebmbench.stages.runner import stage_main
 from ebmbench.workspace.files import read_json, write_json
 from ebmbench.workspace.layout import BASELINES, WORK, cell_folder, features_folder, prepared_folder
-from ebmbench.workspace.progress import pulse
+from ebmbench.workspace.progress import progress
 from ebmbench.workspace.store import Store
 
 
@@ -25,7 +25,7 @@ def judge_baselines(root: Path, dataset: str) -> None:
     judge = Judge(root, data, features, truth, benchmark.metrics, params.metrics, store)
     done = {
         f"{name}/seed={seed}": judge.judge_baseline(name, seed, params.sampling.chains)
-        for name, seed in pulse.each(product(benchmark.baselines, benchmark.seeds))
+        for name, seed in progress.each(product(benchmark.baselines, benchmark.seeds))
     }
     folder = cell_folder(root, benchmark.suite, dataset, BASELINES)
     collect(folder, {"suite": benchmark.suite, "dataset": dataset}, done, data, truth.density)

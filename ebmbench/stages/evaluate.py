@@ -14,7 +14,7 @@ from ebmbench.experiment.judgement import collect, collect_curves
 from ebmbench.stages.runner import stage_main
 from ebmbench.workspace.cell import Cell
 from ebmbench.workspace.files import read_json, write_json
-from ebmbench.workspace.progress import pulse
+from ebmbench.workspace.progress import progress
 from ebmbench.workspace.store import Store
 
 
@@ -27,7 +27,7 @@ def evaluate_cell(root: Path, dataset: str, method: str, fresh: bool = False) ->
     judge = Judge(root, cell.data, cell.features, truth, params.benchmark.metrics, params.metrics, store)
     done = {
         label: judge.judge_run(cell.folder / "train" / label, cell.folder / "sample" / label, status)
-        for label, status in pulse.each(cell.runs().items())
+        for label, status in progress.each(cell.runs().items())
     }
     shared = {"suite": cell.suite, "dataset": dataset, "method": method}
     collect(cell.folder, shared, done, cell.data, truth.density)

@@ -1,9 +1,8 @@
-"""What `dvc.yaml` declares a stage to read: its values and hashes, whether they stay, and whether it is all.
+"""The inputs that `dvc.yaml` declares for a stage: read at its start, compared at its end.
 
-DVC hashes parameters and dependencies *after* a stage's command has run. Edit `params.yaml` during training and the
-lock would say that the new values made the old result. So a stage takes hold of what it declared at its start, compares
-at its end, and fails if anything is not what it has used. Code that it loads without declaring it is refused: DVC would
-never notice an edit of it.
+DVC hashes parameters and dependencies *after* a stage's command has run. If `params.yaml` is edited during training,
+`dvc.lock` would say that the new values made the old result. So a stage fails if an input has changed while it ran.
+It also refuses code that it loads but does not declare, because DVC would never notice an edit of it.
 """
 
 import re
@@ -29,21 +28,21 @@ _MISSING = object()
 
 
 @dataclass(frozen=True)
-class Declared:
+class Inputs:
     """The values of declared parameters by key, and the hashes of declared files and folders by path."""
 
     params: dict[str, Any]
     inputs: dict[str, str | None]
 
 
-def declared(root: Path, stage: str) -> Declared:
-    """What the stage declares, as it is now; nothing outside a DVC project."""
+def read_inputs(root: Path, stage: str) -> Inputs:
+    """The present values and hashes of what the stage declares; empty outside a DVC project."""
     if not (root / DVC_YAML).is_file():
-        return Declared({}, {})
+        return Inputs({}, {})
     params = read_yaml(root / PARAMS_YAML)
     keys, paths = _names(root, stage, params)
     paths += _weights(root, stage)
-    return Declared({key: lookup(params, key) for key in keys}, {path: hash_of(root / path) for path in paths})
+    return Inputs({key: lookup(params, key) for key in keys}, {path: hash_of(root / path) for path in paths})
 
 
 def _weights(root: Path, stage: str) -> list[str]:
@@ -64,7 +63,7 @@ def require_declared(root: Path, stage: str) -> None:
         _refuse_undeclared(root, stage, files)
 
 
-def require_unchanged(root: Path, stage: str, before: Declared) -> None:
+def require_unchanged(root: Path, stage: str, before: Inputs) -> None:
     """Fail if anything declared is not what the stage has used, or if it has loaded code that is not declared."""
     if not before.inputs and not before.params:
         return
@@ -83,10 +82,10 @@ def require_keys(root: Path) -> None:
     if not (root / DVC_YAML).is_file():
         return
     params = read_yaml(root / PARAMS_YAML)
-    for key in _needed(read_yaml(root / DVC_YAML)["stages"], params):
+    for key in _required_keys(read_yaml(root / DVC_YAML)["stages"], params):
         if lookup(params, key, _MISSING) is _MISSING:
             raise UserError(
-                f"{PARAMS_YAML}: {key}: found nothing, but DVC knows no defaults; write it down ({_usual(key)})"
+                f"{PARAMS_YAML}: {key}: found nothing, but DVC knows no defaults; write it down ({_default_of(key)})"
             )
 
 
@@ -136,7 +135,7 @@ def _fill(text: str, names: dict[str, str]) -> str:
     return _NAME.sub(lambda match: names.get(match[1], match[0]), text)
 
 
-def _needed(stages: dict[str, Any], params: dict[str, Any]) -> Iterator[str]:
+def _required_keys(stages: dict[str, Any], params: dict[str, Any]) -> Iterator[str]:
     """Every key of `params.yaml` that DVC looks up for the stages that there are."""
     sections = set(Params.model_fields)
     for body in stages.values():
@@ -146,8 +145,8 @@ def _needed(stages: dict[str, Any], params: dict[str, Any]) -> Iterator[str]:
             yield from (key for key in body.get("do", body).get("params", []) if "$" not in key)
 
 
-def _usual(key: str) -> str:
-    """The default of a key, as it can be written down."""
+def _default_of(key: str) -> str:
+    """The default of a key, in words for an error."""
     value: Any = Params
     for part in key.split("."):
         model = type(value) if isinstance(value, BaseModel) else value

@@ -21,7 +21,7 @@ from ebmbench.errors import UserError
 from ebmbench.experiment.sweep import check_cell
 from ebmbench.samplers.common.choice import parse
 from ebmbench.stages.inputs import require_declared, require_keys
-from ebmbench.stages.prepare import known_facts
+from ebmbench.stages.prepare import read_current_facts
 from ebmbench.workspace.cell import Cell
 from ebmbench.workspace.files import read_json, write_csv, write_json
 from ebmbench.workspace.layout import (
@@ -45,12 +45,12 @@ from ebmbench.workspace.manifest import (
     SAMPLED,
     TRAINED,
     files_in,
+    foreign_files,
     hashes,
     is_leftover,
-    no_strangers,
     read_hashes,
     remove_empty,
-    strangers,
+    require_no_foreign_files,
 )
 from ebmbench.workspace.record import read_record
 from ebmbench.workspace.store import Store
@@ -63,7 +63,7 @@ OF_BASELINES = re.compile(r"(cost|facts|metrics|record)\.json|pictures\.npz|rows
 OF_CLAIM = re.compile(r"(cost|metrics|record|verdict)\.json|figure\.png|values\.csv")
 
 
-def ready(root: Path, params: Params) -> None:
+def prepare_workspace(root: Path, params: Params) -> None:
     """Check what only the methods' own files can check, then tidy up. Nothing is written if the check fails."""
     require_keys(root)
     outside_outputs(root, os.environ.get(ROOT), ROOT, but=DOWNLOADS)
@@ -73,13 +73,13 @@ def ready(root: Path, params: Params) -> None:
         entry = params.datasets[dataset]
         source_path(root, entry.source, dataset)
         cells = [Cell(root, params.benchmark.suite, dataset, method) for method in params.benchmark.methods]
-        facts = known_facts(cells[0].data, entry, root)
+        facts = read_current_facts(cells[0].data, entry, root)
         for cell in cells:
             check_cell(params, cell, facts)
     for method in params.benchmark.methods:
         require_declared(root, f"train@{params.benchmark.datasets[0]}-{method}")
     for folder, names in _output_folders(root, params).items():
-        no_strangers(folder, names)
+        require_no_foreign_files(folder, names)
     prune(root, params)
     # The report depends on this folder, and is to be written even if not one cell gets as far as to make it.
     suite_folder(root, params.benchmark.suite).mkdir(parents=True, exist_ok=True)
@@ -153,7 +153,7 @@ def _remove_cell(folder: Path, root: Path) -> list[str]:
     claim = folder.parent.name == CLAIMS
     names = OF_CLAIM if claim else OF_BASELINES if folder.name == BASELINES else OF_CELL
     outputs = {"train": TRAINED, "sample": SAMPLED} if names is OF_CELL else {}
-    foreign = {f"{out}/{name}" for out, known in outputs.items() for name in strangers(folder / out, known)}
+    foreign = {f"{out}/{name}" for out, known in outputs.items() for name in foreign_files(folder / out, known)}
     for name in files_in(folder):
         inside = name.partition("/")[0] in outputs and name not in foreign
         if inside or names.fullmatch(name) or is_leftover(name):

@@ -29,7 +29,7 @@ def prepare(root: Path, dataset: str) -> None:
         write_json(folder / "source.json", describe_source(entry, source))
 
 
-def known_facts(folder: Path, entry: Dataset, root: Path) -> Facts | None:
+def read_current_facts(folder: Path, entry: Dataset, root: Path) -> Facts | None:
     """The facts in a prepared folder, if they are of the dataset as it stands now and not of an earlier one."""
     try:
         written = read_json(folder / "source.json")

@@ -1,13 +1,12 @@
-"""The shell around every stage: one thread, one owner of a cell, no orphan, no stale input, no hidden failure.
+"""What every stage does around its own work.
 
 - One torch thread: several processes of one thread beat one process of several.
 - The cell's lock (in `work/`, released by the system when the process ends) keeps two trainings out of one folder.
 - Below DVC the stage asks to die with its parent: `kill -9` of `dvc` would otherwise leave it running.
-- Inputs are compared at start and end (`declared.py`), and what they were is written down (`workspace/record.py`).
-- A crash leaves its reason in `work/failures/` for the report, and a non-zero exit code for DVC. What was said of an
-  earlier try is forgotten when a stage starts.
-- Every end is one line. What nobody expected, such as an error in a method's own code, has its traceback for the
-  author in `work/failures/<stage>.log`, which the line names; `EBMBENCH_DEBUG=1` prints it too.
+- Inputs are compared at start and end (`inputs.py`), and what they were is recorded (`workspace/record.py`).
+- A failure leaves a note for the report (`workspace/failures.py`) and a non-zero exit code for DVC.
+- A failure is printed as one line. For an unexpected error, such as one in a method's own code, the line names the file
+  with the traceback; `EBMBENCH_DEBUG=1` prints it too.
 """
 
 import argparse
@@ -22,25 +21,24 @@ from pathlib import Path
 
 from ebmbench.config.params import load_params
 from ebmbench.config.schema import known
-from ebmbench.errors import DEBUG, UserError, forgiving, in_words
-from ebmbench.stages.inputs import declared, require_declared, require_keys, require_unchanged
+from ebmbench.errors import DEBUG, UserError, in_words, make_console_safe
+from ebmbench.stages.inputs import read_inputs, require_declared, require_keys, require_unchanged
 from ebmbench.workspace.failures import noting_failure
 from ebmbench.workspace.files import write_text
-from ebmbench.workspace.layout import PARAMS_YAML, lock_file, record_file, traceback_file
+from ebmbench.workspace.layout import PARAMS_YAML, REPORT, lock_file, record_file, traceback_file
 from ebmbench.workspace.locks import hold
 from ebmbench.workspace.reads import forget_reads
 from ebmbench.workspace.record import write_record
 
-REPORT = "report"
 RESTORE_ONLY = "EBMBENCH_RESTORE_ONLY"  # set where results of other machines are received
 Main = Callable[..., int]
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def run_stage(stage: str, work: Callable[[Path], None]) -> int:
-    """Run `work(root)` as the stage of that name in the current folder; the exit code."""
+    """Run `work(root)` as the stage of that name in the current folder, and return the exit code."""
     root = Path.cwd()
-    forgiving()
+    make_console_safe()
     try:
         if RESTORE_ONLY in os.environ:
             raise UserError(f"{stage}: the remote has no outputs for these inputs, and nothing is to be made here")
@@ -51,7 +49,7 @@ def run_stage(stage: str, work: Callable[[Path], None]) -> int:
         busy = f"{stage}: another process is running this stage here; wait for it or stop it"
         with hold(lock_file(root, stage), busy), noting_failure(root, suite, stage):
             require_declared(root, stage)
-            before = declared(root, stage)
+            before = read_inputs(root, stage)
             work(root)
             require_unchanged(root, stage, before)
             if stage != REPORT:
@@ -105,7 +103,7 @@ def check_names(root: Path, stage: str) -> str:
 
 
 def _traceback(root: Path, stage: str, error: Exception) -> str:
-    """Keep the traceback for whoever wrote the code, and say where; a full disk or a lack of memory needs none."""
+    """Write the traceback to a file and say where; a full disk or a lack of memory needs none."""
     if os.environ.get(DEBUG, "0") not in ("", "0"):
         traceback.print_exception(error)
     if isinstance(error, OSError | MemoryError):

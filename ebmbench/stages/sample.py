@@ -15,7 +15,7 @@ from ebmbench.stages.runner import stage_main
 from ebmbench.workspace.cell import Cell
 from ebmbench.workspace.files import read_json, write_json
 from ebmbench.workspace.manifest import SAMPLED, materialising
-from ebmbench.workspace.progress import pulse
+from ebmbench.workspace.progress import progress
 from ebmbench.workspace.store import Store
 
 
@@ -26,7 +26,7 @@ def sample_cell(root: Path, dataset: str, method: str, fresh: bool = False) -> N
     store = Store(cell.work, fresh)
     done = {
         label: sample_run(cell.folder / "train" / label, status, sampling, cell.data, store)
-        for label, status in pulse.each(cell.runs().items())
+        for label, status in progress.each(cell.runs().items())
     }
     with materialising(cell.folder / "sample", SAMPLED) as folder:
         for label, run in done.items():

@@ -13,7 +13,7 @@ from ebmbench.stages.runner import stage_main
 from ebmbench.workspace.cell import Cell
 from ebmbench.workspace.files import read_json, write_csv, write_json
 from ebmbench.workspace.manifest import TRAINED, materialising
-from ebmbench.workspace.progress import pulse
+from ebmbench.workspace.progress import progress
 from ebmbench.workspace.store import Store
 
 
@@ -25,7 +25,7 @@ def train_cell(root: Path, dataset: str, method: str, fresh: bool = False) -> No
     check_cell(params, cell, facts)
     data = read_split(cell.data, "train")
     store = Store(cell.work, fresh)
-    jobs = pulse.each(cell_jobs(params, method, facts))
+    jobs = progress.each(cell_jobs(params, method, facts))
     done = {job.label: train_run(job, data, store).folder for job in jobs}
     with materialising(cell.folder / "train", TRAINED) as folder:
         for label, run in done.items():

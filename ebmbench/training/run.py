@@ -27,7 +27,7 @@ from ebmbench.training.checkpoints import SHARES, Clock, Keeper, described
 from ebmbench.training.job import Job
 from ebmbench.training.trainer import Diverged, Trainer
 from ebmbench.workspace.files import write_csv, write_json
-from ebmbench.workspace.progress import pulse
+from ebmbench.workspace.progress import progress
 
 SAVE_SECONDS = 5.0
 
@@ -109,7 +109,7 @@ def _advance(trainer: Trainer, keeper: Keeper, save_every: float, clock: Clock) 
             before = trainer.progress
             trainer.advance()
             bar.update(trainer.meter.counts.passes - bar.n)
-            pulse.tell(trainer.progress, trainer.step)
+            progress.update(trainer.progress, trainer.step)
             if any(before < share <= trainer.progress for share in trainer.job.training.snapshots):
                 _keep(trainer, keeper.workshop, clock)
             crossed = math.floor(before * SHARES) < math.floor(trainer.progress * SHARES)

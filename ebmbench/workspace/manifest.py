@@ -54,7 +54,7 @@ def is_leftover(name: str) -> bool:
     return any(LEFTOVER.fullmatch(part) for part in name.split("/"))
 
 
-def strangers(folder: Path, names: re.Pattern[str]) -> list[str]:
+def foreign_files(folder: Path, names: re.Pattern[str]) -> list[str]:
     """The files in an output folder that no stage wrote: not in its list, or, without one, not called like `names`."""
     listed = read_hashes(folder / MANIFEST)
 
@@ -65,9 +65,9 @@ def strangers(folder: Path, names: re.Pattern[str]) -> list[str]:
     return [name for name in files_in(folder) if not ours(name)]
 
 
-def no_strangers(folder: Path, names: re.Pattern[str]) -> None:
+def require_no_foreign_files(folder: Path, names: re.Pattern[str]) -> None:
     """Refuse to go on where a file of the user's would be lost."""
-    if found := strangers(folder, names):
+    if found := foreign_files(folder, names):
         path, cwd = (folder / found[0]).absolute(), Path.cwd()
         shown = path.relative_to(cwd).as_posix() if path.is_relative_to(cwd) else path
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
@@ -77,7 +77,7 @@ def no_strangers(folder: Path, names: re.Pattern[str]) -> None:
 @contextmanager
 def materialising(target: Path, names: re.Pattern[str]) -> Iterator[Path]:
     """A folder to fill, which gets its list and takes the place of `target` when the block succeeds."""
-    no_strangers(target, names)
+    require_no_foreign_files(target, names)
     part = target.with_name(f".{target.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)

@@ -1,7 +1,6 @@
-"""How far a stage is, told about once a second to whoever started it, in the file that `EBMBENCH_PULSE` names.
+"""How far a stage is: written about once a second to the file that `EBMBENCH_PULSE` names, for the flow to show.
 
-The output of stages goes to log files, so the flow could not tell a person more than that they run. Without the
-variable nothing is written. Nothing that is made depends on it, and a file that cannot be written is not missed.
+Without the variable nothing is written. No result depends on it, so a file that cannot be written is no error.
 """
 
 import contextlib
@@ -14,23 +13,23 @@ from typing import TypeVar
 
 VARIABLE = "EBMBENCH_PULSE"
 _SECONDS = 1.0
-_WORTH_SAYING = 1.0  # seconds; a run that took less was found, not made, and says nothing about the next
+_SHORTEST = 1.0  # seconds; a shorter run was found in `work/`, and says nothing about the next
 
 T = TypeVar("T")
 
 
-class Pulse:
+class Progress:
     """Counts the runs of a stage and the share of the current one, and estimates when all will be done."""
 
     def __init__(self, path: str | None) -> None:
         self.path = Path(path) if path else None
         self.run = self.runs = 1
         self.longest = 0.0
-        self.since = self.told = time.monotonic()
+        self.since = self.written = time.monotonic()
         self.first: float | None = None
 
     def each(self, items: Iterable[T]) -> Iterator[T]:
-        """The items, each told as a run of so many."""
+        """Yield the items, and count each as one run."""
         whole = list(items)
         self.runs, self.longest = len(whole), 0.0
         for number, item in enumerate(whole, 1):
@@ -39,10 +38,10 @@ class Pulse:
             yield item
             self.longest = max(self.longest, time.monotonic() - self.since)
 
-    def tell(self, share: float, step: int) -> None:
-        """How much of the current run is done. Made to be called in every step: mostly it only looks at the clock."""
+    def update(self, share: float, step: int) -> None:
+        """Say how much of the current run is done. It may be called in every step: mostly it only reads the clock."""
         now = time.monotonic()
-        if self.path is None or now - self.told < _SECONDS:
+        if self.path is None or now - self.written < _SECONDS:
             return
         if self.first is None:  # a resumed run starts in the middle
             self.first, self.since = share, now
@@ -52,13 +51,13 @@ class Pulse:
     def _write(self, share: float | None, step: int | None, left: float) -> None:
         if self.path is None:
             return
-        self.told = time.monotonic()
-        ends = round(time.time() + left, 1) if left >= _WORTH_SAYING else None
-        told = {"run": self.run, "runs": self.runs, "share": share, "step": step, "ends": ends}
+        self.written = time.monotonic()
+        ends = round(time.time() + left, 1) if left >= _SHORTEST else None
+        state = {"run": self.run, "runs": self.runs, "share": share, "step": step, "ends": ends}
         part = self.path.with_name(f".{self.path.name}.part")
         with contextlib.suppress(OSError):  # not flushed to the disk: the next second overwrites it
-            part.write_text(json.dumps(told), encoding="utf-8")
+            part.write_text(json.dumps(state), encoding="utf-8")
             part.replace(self.path)
 
 
-pulse = Pulse(os.environ.get(VARIABLE))
+progress = Progress(os.environ.get(VARIABLE))

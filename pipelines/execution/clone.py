@@ -32,7 +32,7 @@ from ebmbench.errors import UserError
 from ebmbench.config.params import load_params
 from ebmbench.stages import preparation
 try:
-    preparation.ready(Path(), load_params(Path()))
+    preparation.prepare_workspace(Path(), load_params(Path()))
 except UserError as error:
     sys.exit(f"error: {error}")
 """

@@ -11,8 +11,8 @@ import pytest
 PROJECT = Path(__file__).parents[2]
 PROGRAM = """
 import subprocess, sys
-from ebmbench.errors import forgiving
-forgiving()
+from ebmbench.errors import make_console_safe
+make_console_safe()
 print("first", flush=True)
 sys.stdin.readline()
 for stream in (sys.stdout, sys.stderr):

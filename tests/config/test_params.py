@@ -13,7 +13,7 @@ from ebmbench.config.params import load_params
 from ebmbench.config.registry import load, names
 from ebmbench.config.schema import check, read_yaml
 from ebmbench.errors import UserError
-from ebmbench.stages.preparation import ready
+from ebmbench.stages.preparation import prepare_workspace
 
 ROOT = Path(__file__).parents[2]
 
@@ -107,7 +107,7 @@ def test_a_fault_is_named_with_file_key_finding_and_what_is_allowed(
 ) -> None:
     root = project(tmp_path, old, new)
     with pytest.raises(UserError) as caught:
-        ready(root, load_params(root))
+        prepare_workspace(root, load_params(root))
     line = str(caught.value)
     assert line.startswith("params.yaml: ")
     assert re.search(message, line)
@@ -130,7 +130,7 @@ def test_no_input_may_lie_where_outputs_are_written_and_removed(
     (root / "params.yaml").write_text(text, encoding="utf-8")
     monkeypatch.setenv("EBMBENCH_DATA", place)
     with pytest.raises(UserError, match=re.escape(f"EBMBENCH_DATA: {said}")):
-        ready(root, load_params(root))
+        prepare_workspace(root, load_params(root))
 
 
 def test_a_link_into_an_output_is_refused_and_our_own_downloads_are_not(
@@ -148,7 +148,7 @@ def test_a_link_into_an_output_is_refused_and_our_own_downloads_are_not(
     shutil.move(root / "runs" / "mine.py", root / "mine.py")
     for place in ("work/downloads", str(root / "work" / "downloads"), "data"):
         monkeypatch.setenv("EBMBENCH_DATA", place)
-        ready(root, load_params(root))
+        prepare_workspace(root, load_params(root))
 
 
 def test_the_command_ends_with_code_two_one_line_and_nothing_written(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_the_committed_parameters_are_a_suite_without_edits() -> None:
 def test_every_suite_is_valid(tmp_path: Path, suite: str) -> None:
     root = project(tmp_path)
     suites.use(root, suite)
-    ready(root, load_params(root))
+    prepare_workspace(root, load_params(root))
     assert load_params(root).benchmark.suite == suite
 
 

@@ -7,7 +7,7 @@ import pytest
 from ebmbench.config.params import load_params
 from ebmbench.config.yaml import plain
 from ebmbench.errors import LONGEST, UserError
-from ebmbench.stages.preparation import ready
+from ebmbench.stages.preparation import prepare_workspace
 from tests.config.test_params import project
 
 ROOT = Path(__file__).parents[2]
@@ -75,7 +75,7 @@ def test_yaml_with_honest_aliases_is_read() -> None:
 def test_a_value_that_does_harm_is_refused(tmp_path: Path, old: str, new: str, words: str) -> None:
     root = project(tmp_path, old, new)
     with pytest.raises(UserError, match=words):
-        ready(root, load_params(root))
+        prepare_workspace(root, load_params(root))
 
 
 def test_an_error_is_one_line_whatever_it_is_made_of() -> None:

@@ -14,7 +14,7 @@ from ebmbench.core.dataset import Facts
 from ebmbench.errors import UserError
 from ebmbench.experiment.sweep import check_cell
 from ebmbench.stages import prepare, sample, train
-from ebmbench.stages.preparation import ready
+from ebmbench.stages.preparation import prepare_workspace
 from ebmbench.workspace.cell import Cell
 from tests.conftest import gaussian_facts
 from tests.data.originals import grey
@@ -189,11 +189,11 @@ def test_training_begins_with_the_check(project: Path, capsys: pytest.CaptureFix
 
 def test_planning_knows_the_facts_of_data_that_are_prepared(project: Path) -> None:
     with pytest.raises(UserError, match=r"sampling\.chains: found 20 on mine, allowed: at most 10"):
-        ready(project, write(project, tree("dsm", {})))
+        prepare_workspace(project, write(project, tree("dsm", {})))
     with pytest.raises(UserError, match=r"methods\.dsm\.model: convnet B: found images of"):
-        ready(project, write(project, tree("dsm", {"model": "convnet"}, sampling={"chains": 10})))
+        prepare_workspace(project, write(project, tree("dsm", {"model": "convnet"}, sampling={"chains": 10})))
     assert not (project / "runs").exists()
-    ready(project, write(project, tree("dsm", {}, sampling={"chains": 10})))
+    prepare_workspace(project, write(project, tree("dsm", {}, sampling={"chains": 10})))
 
 
 @pytest.mark.parametrize("change", ["entry", "source", "damage", "nothing"])
@@ -209,6 +209,6 @@ def test_facts_of_another_state_of_the_data_refuse_nothing(project: Path, change
     params = write(project, whole)
     if change == "nothing":
         with pytest.raises(UserError, match="as many as test images"):
-            ready(project, params)
+            prepare_workspace(project, params)
     else:
-        ready(project, params)
+        prepare_workspace(project, params)

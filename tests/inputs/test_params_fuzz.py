@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ebmbench.config import suites
 from ebmbench.config.params import load_params
 from ebmbench.errors import HIDDEN
-from ebmbench.stages.preparation import ready
+from ebmbench.stages.preparation import prepare_workspace
 from ebmbench.workspace.layout import suite_of
 from pipelines.planning.selection import suite_cells
 from tests.config.test_params import project
@@ -42,7 +42,9 @@ def hold(root: Path, body: bytes) -> None:
     file = root / "params.yaml"
     file.write_bytes(body)
     before = sorted(path for path in root.rglob("*") if path.is_file())
-    refused = [refusal(act) for act in (lambda: ready(root, load_params(root)), lambda: suites.local_edits(root))]
+    refused = [
+        refusal(act) for act in (lambda: prepare_workspace(root, load_params(root)), lambda: suites.local_edits(root))
+    ]
     for line in refused:
         assert line is None or line.startswith("params.yaml: ")
         assert line is None or len(line) < 2000

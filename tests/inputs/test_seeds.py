@@ -12,7 +12,7 @@ from ebmbench.config.sections import LARGEST_SEED
 from ebmbench.errors import UserError
 from ebmbench.report.results.table import write_results
 from ebmbench.stages import baselines, evaluate, features, prepare, report, sample, train
-from ebmbench.stages.preparation import ready
+from ebmbench.stages.preparation import prepare_workspace
 from tests.config.test_params import project
 
 SEEDS = [0, LARGEST_SEED - 1, LARGEST_SEED]
@@ -47,7 +47,7 @@ def test_a_seed_that_floating_point_cannot_hold_is_refused(
 
 def test_the_largest_seed_of_claims_is_taken(tmp_path: Path) -> None:
     root = project(tmp_path, "first: 3000", f"first: {LARGEST_SEED}")
-    ready(root, load_params(root))
+    prepare_workspace(root, load_params(root))
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 
-from ebmbench.workspace.progress import Pulse as Writer
+from ebmbench.workspace.progress import Progress as Writer
 from pipelines import display as module
 from pipelines.display import StageProgress, progress_file, progress_reader, show_progress
 from pipelines.outcome import BLOCKED, FAILED, RAN, Outcome

@@ -15,7 +15,7 @@ def test_a_run_that_tells_its_progress_has_the_same_bytes_as_one_that_does_not(
 ) -> None:
     run.train(job("nce"), DATA, tmp_path / "a", tmp_path / "silent")
     monkeypatch.setattr(module, "_SECONDS", 0.0)
-    monkeypatch.setattr(run, "pulse", module.Pulse(str(tmp_path / "pulse.json")))
+    monkeypatch.setattr(run, "progress", module.Progress(str(tmp_path / "pulse.json")))
     run.train(job("nce"), DATA, tmp_path / "b", tmp_path / "telling")
     told = read_json(tmp_path / "pulse.json")
     assert told["share"] >= 1

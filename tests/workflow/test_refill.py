@@ -10,7 +10,7 @@ from ebmbench.config.params import load_params
 from ebmbench.config.schema import read_yaml
 from ebmbench.core import checkpoint
 from ebmbench.errors import UserError
-from ebmbench.stages.preparation import OF_BASELINES, OF_CELL, OF_CLAIM, prune, ready, refill
+from ebmbench.stages.preparation import OF_BASELINES, OF_CELL, OF_CLAIM, prepare_workspace, prune, refill
 from ebmbench.workspace.cell import Cell
 from ebmbench.workspace.failures import note_failure
 from ebmbench.workspace.files import write_json, write_text
@@ -77,7 +77,7 @@ def test_a_damaged_file_is_named_in_one_line_and_the_run_goes_on(
 ) -> None:
     path = pulled / "runs" / "s" / "a" / "dsm" / file
     path.write_bytes(body)
-    ready(pulled, load_params(pulled))
+    prepare_workspace(pulled, load_params(pulled))
     printed = capsys.readouterr().err
     named = "" if file == "train/manifest.json" else f"warning: {path}: "
     assert printed.startswith(named)
@@ -102,7 +102,7 @@ def test_a_name_in_a_result_that_leads_elsewhere_is_refused_and_nothing_is_writt
     cell = Cell(pulled, "s", "a", "dsm")
     write_json(cell.folder / "train" / LABEL / "status.json", STATUS | change)
     before = sorted(pulled.parent.iterdir())
-    ready(pulled, load_params(pulled))
+    prepare_workspace(pulled, load_params(pulled))
     assert found in capsys.readouterr().err
     assert sorted(pulled.parent.iterdir()) == before
     assert not list((pulled / "work").glob("*"))
@@ -120,7 +120,7 @@ def test_a_file_of_the_users_in_an_output_is_named_before_dvc_removes_it(
     monkeypatch.chdir(pulled)
     write_text(pulled / file, "mine")
     with pytest.raises(UserError) as caught:
-        ready(pulled, load_params(pulled))
+        prepare_workspace(pulled, load_params(pulled))
     assert str(caught.value) == f"{file}: not written by ebmbench, and lost when its stage runs; move it elsewhere"
     assert (pulled / file).read_text() == "mine"
     assert not (pulled / "work").exists()
@@ -131,7 +131,7 @@ def test_datasets_that_the_suite_leaves_out_are_prepared_too_and_so_are_looked_a
     write_text(pulled / "params.yaml", params.replace("datasets: {", "datasets: {extra: {source: a.py}, "))
     write_text(pulled / "prepared/extra/notes.txt", "mine")
     with pytest.raises(UserError, match=r"prepared/extra/notes.txt: not written by ebmbench"):
-        ready(pulled, load_params(pulled))
+        prepare_workspace(pulled, load_params(pulled))
 
 
 def test_of_a_cell_that_left_the_suite_only_what_stages_wrote_goes(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ebmbench.workspace import progress as module
-from ebmbench.workspace.progress import Pulse
+from ebmbench.workspace.progress import Progress
 
 
 class Clock:
@@ -38,7 +38,7 @@ def test_the_runs_of_a_stage_are_counted_and_the_rest_is_estimated_from_the_long
     tmp_path: Path, clock: Clock
 ) -> None:
     path, seen = tmp_path / "pulse.json", []
-    for seconds in Pulse(str(path)).each([10.0, 0.0, 5.0]):
+    for seconds in Progress(str(path)).each([10.0, 0.0, 5.0]):
         seen.append(told(path))
         clock.now += seconds
     assert [(one["run"], one["runs"]) for one in seen] == [(1, 3), (2, 3), (3, 3)]
@@ -47,18 +47,18 @@ def test_the_runs_of_a_stage_are_counted_and_the_rest_is_estimated_from_the_long
 
 def test_a_run_that_was_found_says_nothing_about_the_next(tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "pulse.json"
-    for _ in Pulse(str(path)).each(["found", "made"]):
+    for _ in Progress(str(path)).each(["found", "made"]):
         clock.now += 0.1
     assert told(path)["ends"] is None
 
 
 def test_steps_are_told_about_once_a_second_with_what_is_left_of_all_runs(tmp_path: Path, clock: Clock) -> None:
     path, written = tmp_path / "pulse.json", set()
-    pulse = Pulse(str(path))
-    for run in pulse.each(["one", "two"]):
+    progress = Progress(str(path))
+    for run in progress.each(["one", "two"]):
         for step in range(100):
             clock.now += 0.1
-            pulse.tell(step / 100, step)
+            progress.update(step / 100, step)
             written.add((run, path.read_text(encoding="utf-8")))
             if (run, step) == ("one", 60):
                 assert told(path)["share"] == pytest.approx(0.6, abs=0.1)
@@ -68,10 +68,10 @@ def test_steps_are_told_about_once_a_second_with_what_is_left_of_all_runs(tmp_pa
 
 def test_a_resumed_run_is_judged_by_what_it_did_since(tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "pulse.json"
-    pulse = Pulse(str(path))
+    progress = Progress(str(path))
     for step in range(80, 91):
         clock.now += 1.0
-        pulse.tell(step / 100, step)
+        progress.update(step / 100, step)
     assert told(path)["ends"] - clock.time() == pytest.approx(10, abs=0.5)
 
 
@@ -80,8 +80,8 @@ def test_nothing_is_written_where_nobody_asked_and_nothing_breaks_where_it_canno
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for path in (None, str(tmp_path / "missing" / "pulse.json")):
-        pulse = Pulse(path)
-        for _ in pulse.each([1, 2]):
+        progress = Progress(path)
+        for _ in progress.each([1, 2]):
             clock.now += 5.0
-            pulse.tell(0.5, 10)
+            progress.update(0.5, 10)
     assert list(tmp_path.iterdir()) == []

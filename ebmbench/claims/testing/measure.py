@@ -18,7 +18,7 @@ from ebmbench.claims.testing.bench import Bench
 from ebmbench.claims.testing.claim import Arms, open_claim
 from ebmbench.claims.testing.criterion import Finding, Verdict, combine_criteria, decide_criterion
 from ebmbench.workspace.code_hash import PACKAGE, imported_files, tree_hash, versions
-from ebmbench.workspace.progress import pulse
+from ebmbench.workspace.progress import progress
 from ebmbench.workspace.store import digest
 
 FILE = "measures.npz"
@@ -49,7 +49,7 @@ def measure_claim(name: str, seeds: Iterable[int], bench: Bench) -> list[Arms]:
     found: dict[tuple[int, str], Mapping[str, Any]] = {}
     grid = [(seed, arm) for seed in seeds for arm in claim.CLAIM.arms]
     # disable=None: a bar on a terminal, nothing in a log file.
-    for seed, arm in tqdm(pulse.each(grid), desc=name, total=len(grid), disable=None):
+    for seed, arm in tqdm(progress.each(grid), desc=name, total=len(grid), disable=None):
         inputs = {"claim": name, "arm": arm, "seed": seed, "code": code, "versions": versions()}
         found[seed, arm] = _obtain(inputs, bench)
     return [{arm: found[seed, arm] for arm in claim.CLAIM.arms} for seed in seeds]
