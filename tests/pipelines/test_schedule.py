@@ -100,7 +100,8 @@ def test_the_clones_own_code_makes_it_ready_whatever_is_installed(clone: Path, m
     (clone / "ebmbench/errors.py").write_text("class UserError(Exception): pass\n")
     (clone / "ebmbench/config/params.py").write_text("load_params = str\n")
     (clone / "ebmbench/stages/preparation.py").write_text(
-        "from ebmbench.errors import UserError\ndef prepare_workspace(root, params): raise UserError('the clone speaks')\n"
+        "from ebmbench.errors import UserError\n"
+        "def prepare_workspace(root, params): raise UserError('the clone speaks')\n"
     )
     for name, value in clone_variables(clone, clone.parent).items():
         monkeypatch.setenv(name, value)
