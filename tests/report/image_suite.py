@@ -56,7 +56,7 @@ PARAMS: dict[str, Any] = {
 
 def write_images(root: Path, shape: tuple[int, int, int] = (1, 8, 8), dataset: str = DATASET) -> Path:
     """The suite `pictures`; other shapes are for looking at."""
-    write_data(root, {"name": dataset, "levels": 17, "shape": list(shape)})
+    write_data(root, "pictures", {"name": dataset, "levels": 17, "shape": list(shape)})
     cells = root / "runs" / "pictures" / dataset
     _write_cell(cells / "_baselines", dataset, list(BASELINES), shape)
     for method in dict.fromkeys(name.split(" ")[0] for name in LEVELS):

@@ -72,7 +72,7 @@ PARAMS: dict[str, Any] = {
 def write_suite(root: Path, params: dict[str, Any] = PARAMS) -> Path:
     runs = root / "runs" / "tiny"
     for dataset in ("eight_gaussians", "two_moons"):
-        write_data(root, {"name": dataset})
+        write_data(root, "tiny", {"name": dataset})
         write_cell(runs / dataset / "_baselines", dataset, "", ["oracle", "gaussian"])
         write_cell(runs / dataset / "mle", dataset, "mle", ["mle"])
         write_cell(runs / dataset / "ncsn", dataset, "ncsn", ["ncsn"])
@@ -88,9 +88,10 @@ def write_suite(root: Path, params: dict[str, Any] = PARAMS) -> Path:
     return root
 
 
-def write_data(root: Path, facts: dict[str, Any]) -> None:
-    """What prepare and features leave, as far as the report looks."""
+def write_data(root: Path, suite: str, facts: dict[str, Any]) -> None:
+    """What prepare and features leave, as far as the report looks, and the facts that baselines copy."""
     write_json(root / "prepared" / facts["name"] / "facts.json", facts)
+    write_json(root / "runs" / suite / facts["name"] / "_baselines" / "facts.json", facts)
     write_json(root / "features" / facts["name"] / "status.json", {"status": "skipped"})
 
 

@@ -139,7 +139,7 @@ def test_decades_are_shown_on_a_logarithmic_scale(values: list[float], expected:
 
 def test_seven_methods_and_five_seeds_give_images_of_a_bearable_size(tmp_path: Path, params: dict[str, Any]) -> None:
     cells = tmp_path / "runs/tiny/eight_gaussians"
-    write_data(tmp_path, {"name": "eight_gaussians"})
+    write_data(tmp_path, "tiny", {"name": "eight_gaussians"})
     write_cell(cells / "_baselines", "eight_gaussians", "", ["oracle", "gaussian"], (0, 1, 2, 3, 4))
     for name in SEVEN:
         write_cell(cells / name, "eight_gaussians", name, [name], (0, 1, 2, 3, 4))

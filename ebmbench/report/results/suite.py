@@ -16,14 +16,14 @@ from ebmbench.report.results.kinds import mask_other_kinds
 from ebmbench.report.results.provenance import collect_provenance
 from ebmbench.report.results.staleness import Present
 from ebmbench.report.text.images import Image
-from ebmbench.workspace.layout import BASELINES, cell_folder, prepared_folder
+from ebmbench.workspace.layout import BASELINES, cell_folder
 
 
 @dataclass(frozen=True)
 class Results:
     """The rows of `results.csv` and what is known beside them; `Results(frame)` is enough for all tables.
 
-    `facts` are those of each dataset (`facts.json`), `images` the figures that were drawn, by section.
+    `facts` are those of each dataset (its baselines leave a `facts.json`), `images` the figures drawn for each section.
     """
 
     frame: pd.DataFrame
@@ -64,7 +64,7 @@ class Results:
         return str(chosen[0]) if chosen else MAIN[0]
 
     def _is_image(self, dataset: str) -> bool:
-        """An old `results.csv` comes without facts: then metrics of images tell, unless only others have values."""
+        """Without facts (as of an old `results.csv`) metrics of images decide, unless only others have values."""
         if dataset in self.facts:
             return self.facts[dataset].get("levels") is not None
         rows = self.frame[self.frame["dataset"] == dataset]
@@ -75,7 +75,8 @@ class Results:
 def collect_results(root: Path, params: Mapping[str, Any], frame: pd.DataFrame) -> Results:
     """The results of a suite whose rows are known, with facts, curves and provenance from the project's files."""
     present = Present(root, params)
-    facts = {name: read_facts(root, present.suite, name) for name in datasets(frame)}
+    folders = {name: cell_folder(root, present.suite, name, BASELINES) for name in datasets(frame)}
+    facts = {name: read_json_or_empty(folder / "facts.json") for name, folder in folders.items()}
     return Results(
         frame,
         params,
@@ -84,9 +85,3 @@ def collect_results(root: Path, params: Mapping[str, Any], frame: pd.DataFrame) 
         collect_curves(root, frame),
         collect_provenance(root, present.suite, read_versions(present, frame)),
     )
-
-
-def read_facts(root: Path, suite: str, dataset: str) -> dict[str, Any]:
-    """The facts of a dataset, from its baselines or else from the prepared data; empty if there are none."""
-    places = (cell_folder(root, suite, dataset, BASELINES), prepared_folder(root, dataset))
-    return next((found for place in places if (found := read_json_or_empty(place / "facts.json"))), {})
