@@ -1,4 +1,4 @@
-"""`params.yaml` as one frozen, typed value, and what a dataset may lay over it."""
+"""`params.yaml` as one frozen, typed value, with the overrides of each dataset."""
 
 import os
 from collections import Counter
@@ -91,7 +91,7 @@ def _load(root: Path, _text: bytes) -> Params:
 
 
 def outside_outputs(root: Path, path: str | None, key: str, *, but: Path | None = None) -> None:
-    """Refuse an input among the outputs, `but` excepted: DVC empties them, and so does the program."""
+    """Refuse an input inside an output folder (except `but`), because DVC and the program remove files there."""
     if path is None or "\0" in path:  # which no file has in its name
         return
     for place in _places(root / (Path(path).expanduser() if path.startswith("~/") else path)):
@@ -107,7 +107,7 @@ def _within(place: Path, folder: Path) -> bool:
 
 
 def _places(path: Path) -> set[Path]:
-    """Where a path seems to be, and where it is; unlike `Path.resolve` this bears links in a circle."""
+    """The path as written and with links followed; unlike `Path.resolve` this accepts links in a circle."""
     return {Path(os.path.normpath(path.absolute())), Path(os.path.realpath(path))}
 
 

@@ -1,7 +1,4 @@
-"""Checking values against a schema, with errors that a person can act on.
-
-Each fault becomes one line: file, key, what was found, what is allowed, and the nearest name where a name was mistyped.
-"""
+"""Check values against a schema; each error is one line: file, key, what was found, what is allowed."""
 
 import typing
 from pathlib import Path
@@ -67,7 +64,7 @@ def _line(model: type[BaseModel], fault: Any, whole: Any, prefix: str) -> str:
 
 
 def _keys(location: tuple[int | str, ...], value: Any) -> list[str]:
-    """The location as the user's file has it: a tagged union puts its tag in between, which is no key there."""
+    """The keys of a location in the user's file; pydantic adds the tag of a union, which is no key."""
     keys = []
     for part in location:
         inside = part in value if isinstance(value, dict) else isinstance(part, int)

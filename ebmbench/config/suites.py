@@ -1,7 +1,7 @@
 """Suites: `suites/<name>.yaml` laid over `suites/defaults.yaml`, written whole into `params.yaml`.
 
-What is written holds only the datasets and methods that the suite compares, so `params.yaml` says all that will
-run and nothing else. Edits of `params.yaml`, comments too, are the user's; they are not dropped without being asked to.
+Only the datasets and methods of the suite are written, so `params.yaml` lists exactly what will run. Edits and comments
+in `params.yaml` are the user's; they are overwritten only with `--force`.
 """
 
 import io

@@ -1,7 +1,4 @@
-"""Making the workspace ready for a run.
-
-Parameters checked to the last key, no file of the user's in the way, old cells removed, `work/` refilled from `runs/`.
-"""
+"""Prepare the workspace for a run: check all parameters, remove cells that left the suite, refill `work/`."""
 
 import csv
 import os
@@ -64,7 +61,7 @@ OF_CLAIM = re.compile(r"(cost|metrics|record|verdict)\.json|figure\.png|values\.
 
 
 def prepare_workspace(root: Path, params: Params) -> None:
-    """Check what only the methods' own files can check, then tidy up. Nothing is written if the check fails."""
+    """Check parameters and files, then prune and refill. Nothing is written if a check fails."""
     require_keys(root)
     outside_outputs(root, os.environ.get(ROOT), ROOT, but=DOWNLOADS)
     for dataset in params.benchmark.datasets:
@@ -101,7 +98,7 @@ def _output_folders(root: Path, params: Params) -> dict[Path, re.Pattern[str]]:
 def prune(root: Path, params: Params) -> list[str]:
     """Remove cells that left the suite, so that the report does not depend on them; DVC's cache still has them.
 
-    What no stage wrote stays, and is told.
+    Files that no stage wrote stay, and a warning names them.
     """
     benchmark, suite = params.benchmark, suite_folder(root, params.benchmark.suite)
     _prune_failures(suite / FAILURES, benchmark)
@@ -136,7 +133,7 @@ def _prune_failures(folder: Path, benchmark: Benchmark) -> None:
 
 
 def _is_ours(folder: Path, root: Path) -> bool:
-    """Whether a stage wrote a cell's files here: its record tells where. A copy has the record of another place."""
+    """Whether a stage wrote this folder: its record names the stage, and so the place. A copy has another place."""
     records = [path for path in (*folder.glob("record/*.json"), folder / "record.json") if path.is_file()]
     stages = {path: str((read_record(path) or {}).get("stage")) for path in records}
     suite = folder.parents[1].name
@@ -145,7 +142,7 @@ def _is_ours(folder: Path, root: Path) -> bool:
 
 
 def _remove_cell(folder: Path, root: Path) -> list[str]:
-    """Remove what stages wrote into the folder of a cell, of baselines or of a claim; the files that are left."""
+    """Remove what stages wrote into the folder of a cell, of baselines or of a claim; return what is left."""
     if folder.is_symlink() or folder.parent.is_symlink():  # what it leads to is not ours
         return [""]
     if not _is_ours(folder, root):
@@ -165,8 +162,8 @@ def _remove_cell(folder: Path, root: Path) -> list[str]:
 def refill(root: Path, params: Params) -> None:
     """Give `work/` the finished runs that `runs/` has.
 
-    DVC empties a stage's outputs before it runs, and a pulled clone has no `work/`. What is damaged is named and left:
-    DVC finds it changed, and runs its stage.
+    DVC empties a stage's outputs before it runs, and a pulled clone has no `work/`. A damaged run is skipped with a
+    warning: DVC notices it, and runs its stage.
     """
     store = Store(root / WORK)
     for dataset in params.benchmark.datasets:

@@ -1,13 +1,11 @@
-"""Which code a result depends on, and a hash of it: of the very text that was run.
+"""The hash of the code that a result depends on.
 
-The files are found by following `import` statements, from the modules that a run starts with, through the package and
-through whatever else of the project they import. The hash is of their syntax trees without docstrings: a new comment
-changes no result, so it changes no digest. Versions of the libraries that make numbers are part of it.
+The files are found by following `import` statements through the project. The hash is of their syntax trees without
+docstrings, because a new comment changes no result, and of the versions of the libraries that make numbers.
 
-A file may be edited while a stage runs. So a stage calls `freeze()` before it imports anything else: from then on every
-file of the project is read once in the process, whoever asks first, and is imported, hashed and compared as that text.
-
-This module is loaded before that, so it imports nothing of the package.
+A file may be edited while a stage runs. So a stage calls `freeze()` before it imports anything else. From then on every
+file of the project is read once per process, and is imported, hashed and compared as that text. This module is loaded
+before, so it imports nothing of the package.
 """
 
 import ast
@@ -25,13 +23,13 @@ from typing import Any
 
 PACKAGE = Path(__file__).resolve().parents[1]
 LIBRARIES = ("torch", "numpy", "scipy", "torchvision", "torch-fidelity", "scikit-learn")  # those that make numbers
-_TEXTS: dict[Path, bytes] = {}  # as they were read first
+_TEXTS: dict[Path, bytes] = {}  # by file, as it was first read
 _EARLIER: set[Path] = set()  # of modules that were imported before `freeze`
 _FROZEN: list[Path] = []  # the project's root, once files are to be read only once
 
 
 def freeze(root: Path) -> None:
-    """From now on every file of the project has one text in this process, for `import` too."""
+    """Read every file of the project only once from now on in this process, also for `import`."""
     if not _FROZEN:
         _FROZEN.append(root.resolve())
         for file in _imported():
@@ -41,7 +39,7 @@ def freeze(root: Path) -> None:
 
 
 def text_of(file: Path) -> bytes:
-    """The bytes of a file; in a frozen process, those that it had when it was first asked for."""
+    """The bytes of a file; in a frozen process, those of the first read."""
     if not _FROZEN:
         return file.read_bytes()
     file = file.resolve()
@@ -61,33 +59,33 @@ def loaded_code() -> list[Path]:
 
 
 def _imported() -> set[Path]:
-    """The project's files that modules come from; some modules are made, and name a file that is not there."""
+    """The project's files that modules were loaded from; a generated module may name a file that does not exist."""
     names = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     files = {Path(name).resolve() for name in names if isinstance(name, str) and name.endswith(".py")}
     return {file for file in files if in_project(file) and file.is_file()}
 
 
 def in_project(file: Path) -> bool:
-    """Whether a file is the project's own: of the package or below the root, and nothing that was installed."""
+    """Whether a file belongs to the project: in the package or below the root, and not installed."""
     file = file.resolve()
     return any(file.is_relative_to(place) for place in (PACKAGE.parent, *_FROZEN)) and not installed(file)
 
 
 def installed(file: Path) -> bool:
-    """Whether a file belongs to Python or to what was installed into it, be it in a folder of the project."""
+    """Whether a file belongs to Python or an installed library, even inside the project."""
     places = {Path(place).resolve() for place in (sys.prefix, sys.base_prefix)}
     outside = {place for place in places if not PACKAGE.is_relative_to(place)}
     return "site-packages" in file.parts or any(file.is_relative_to(place) for place in outside)
 
 
 class Loader(SourceFileLoader):
-    """Imports a module from the text that everybody else in this process sees.
+    """Imports a module from the text that `text_of` gives.
 
-    Python takes compiled code as current if the file's time and length are the same; here its text must be.
+    Python reuses compiled code if the file's time and length are the same; here its text must be the same.
     """
 
     def path_stats(self, path: str) -> dict[str, int]:
-        """What compiled code is found by: a hash of the text where Python has the file's time."""
+        """The key of compiled code: a hash of the text in place of the file's time."""
         text = text_of(Path(path))
         return {"mtime": int.from_bytes(hashlib.sha256(text).digest()[:4], "little"), "size": len(text)}
 
@@ -96,7 +94,7 @@ class Loader(SourceFileLoader):
         return super().get_data(_beside(path)) if path.endswith(".pyc") else text_of(Path(path))
 
     def set_data(self, path: str, data: Any, *, _mode: int = 0o666) -> None:
-        """Keep compiled code, beside Python's own."""
+        """Write compiled code beside Python's own."""
         super().set_data(_beside(path), data, _mode=_mode)
 
 

@@ -1,7 +1,7 @@
-"""What `work/` holds, by what its loss would cost: the whole folder can be made again, some of it only slowly.
+"""What `work/` holds, sorted by what losing it would cost.
 
-A finished result is in `runs/` or DVC's cache too, and comes back from there. A half-finished one, a download and
-the clones of schedules and workers are nowhere else. What has none of the names that the program writes is the user's.
+Finished results are in `runs/` or DVC's cache too, and come back from there. Half-finished runs, downloads and the
+clones of schedules and workers are nowhere else. Files with other names than the program writes belong to the user.
 """
 
 import re
@@ -42,7 +42,7 @@ _RESULT = re.compile(
     r"(model|snapshot-\d+|classifier)\.safetensors|(status|cost|judgement|curve|criterion|diagnostics)\.json"
     rf"|history\.csv|(picture|trace|films|measures)\.npz|({'|'.join(KINDS)}|snapshot-\d+)\.npy"
 )
-Sorted = Iterator[tuple[str, Path]]
+Classified = Iterator[tuple[str, Path]]
 
 
 @dataclass
@@ -54,9 +54,9 @@ class Share:
 
 
 def shares(work: Path, is_clone: Callable[[Path], bool]) -> dict[str, Share]:
-    """What there is of each kind; kinds of which there is nothing are left out. `is_clone` knows our own clones."""
+    """The files and size of each kind that there is. `is_clone` tells whether a folder is a clone of ours."""
     found: dict[str, Share] = {}
-    for kind, path in _sorted(work, is_clone):
+    for kind, path in _classify(work, is_clone):
         share = found.setdefault(kind, Share())
         share.paths.append(path)
         share.size += size_of(path)
@@ -76,7 +76,7 @@ def require_no_stage(root: Path) -> None:
             raise UserError(f"{path.stem} is at work in this folder; wait for it or stop it")
 
 
-def _sorted(work: Path, is_clone: Callable[[Path], bool]) -> Sorted:
+def _classify(work: Path, is_clone: Callable[[Path], bool]) -> Classified:
     for path in sorted(work.iterdir() if work.is_dir() else []):
         if path.is_symlink() or not path.is_dir():
             yield LEFTOVERS if is_leftover(path.name) else FOREIGN, path
@@ -90,20 +90,20 @@ def _sorted(work: Path, is_clone: Callable[[Path], bool]) -> Sorted:
             yield FOREIGN, path
 
 
-def _tree(folder: Path) -> Sorted:
+def _tree(folder: Path) -> Classified:
     kind, names = _TREES[folder.name]
     for name in files_in(folder):
         known = kind if names.fullmatch(name) else LEFTOVERS if is_leftover(name) else FOREIGN
         yield known, folder / name
 
 
-def _clones(folder: Path, is_clone: Callable[[Path], bool]) -> Sorted:
+def _clones(folder: Path, is_clone: Callable[[Path], bool]) -> Classified:
     for path in sorted(folder.iterdir()):
         yield CLONES if _WORKERS.fullmatch(path.name) or is_clone(path) else FOREIGN, path
 
 
-def _results(workshop: Path) -> Sorted:
-    """A finished job has its result; what else lies there is of no use to it, and all there is to an unfinished one."""
+def _results(workshop: Path) -> Classified:
+    """The files of one job: a finished one needs its result only, an unfinished one its checkpoints."""
     done = (workshop / "done").is_dir()
     for path in sorted(workshop.iterdir()):
         if path.name == "done" and done:
@@ -116,7 +116,7 @@ def _results(workshop: Path) -> Sorted:
             yield LEFTOVERS if PART.fullmatch(path.name) or is_leftover(path.name) else FOREIGN, path
 
 
-def _finished(done: Path) -> Sorted:
+def _finished(done: Path) -> Classified:
     listed = read_hashes(done.with_name(FILES))
     for name in files_in(done):
         known = name in listed if listed is not None else _RESULT.fullmatch(name)

@@ -1,8 +1,7 @@
-"""What a folder holds, written down by who filled it: each file by name, with the SHA-256 of its content.
+"""The list of files that a stage wrote into a folder, each with its SHA-256.
 
-Every folder that is an output of a stage has such a list, `manifest.json`. DVC empties an output before its stage runs,
-whoever put files there; the list tells which files are ours. All others belong to the user, and nothing here removes
-them: a run is refused until they are moved.
+Every folder that is an output of a stage has such a list, `manifest.json`. DVC empties an output before its stage runs.
+Files that are not in the list belong to the user, and a run is refused until they are moved.
 """
 
 import json
@@ -40,7 +39,7 @@ def hashes(folder: Path) -> dict[str, str]:
 
 
 def read_hashes(path: Path) -> dict[str, str] | None:
-    """Such a list, or None if there is none that can be read."""
+    """Read such a list; None if there is none or it is damaged."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -55,7 +54,7 @@ def is_leftover(name: str) -> bool:
 
 
 def foreign_files(folder: Path, names: re.Pattern[str]) -> list[str]:
-    """The files in an output folder that no stage wrote: not in its list, or, without one, not called like `names`."""
+    """The files in an output folder that no stage wrote: not in its list or, if it has none, with other names."""
     listed = read_hashes(folder / MANIFEST)
 
     def ours(name: str) -> bool:
@@ -66,7 +65,7 @@ def foreign_files(folder: Path, names: re.Pattern[str]) -> list[str]:
 
 
 def require_no_foreign_files(folder: Path, names: re.Pattern[str]) -> None:
-    """Refuse to go on where a file of the user's would be lost."""
+    """Refuse to go on if a file of the user would be lost."""
     if found := foreign_files(folder, names):
         path, cwd = (folder / found[0]).absolute(), Path.cwd()
         shown = path.relative_to(cwd).as_posix() if path.is_relative_to(cwd) else path
@@ -76,7 +75,7 @@ def require_no_foreign_files(folder: Path, names: re.Pattern[str]) -> None:
 
 @contextmanager
 def materialising(target: Path, names: re.Pattern[str]) -> Iterator[Path]:
-    """A folder to fill, which gets its list and takes the place of `target` when the block succeeds."""
+    """Yield a folder to fill; when the block succeeds, it gets its list and replaces `target`."""
     require_no_foreign_files(target, names)
     part = target.with_name(f".{target.name}.part")
     shutil.rmtree(part, ignore_errors=True)
@@ -90,7 +89,7 @@ def materialising(target: Path, names: re.Pattern[str]) -> Iterator[Path]:
 
 
 def remove_empty(folder: Path) -> None:
-    """Remove a folder and those below it, as far as no file is in them."""
+    """Remove a folder and the folders below it that hold no file."""
     below = sorted((path for path in folder.rglob("*") if path.is_dir() and not path.is_symlink()), reverse=True)
     for path in [*below, folder]:
         with suppress(OSError):

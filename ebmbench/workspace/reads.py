@@ -1,8 +1,7 @@
-"""Which files of the project a piece of user code reads, and what was in them when it did.
+"""Which files of the project a piece of user code reads, and their hashes when it did.
 
-Python tells every `open` to its audit hooks; what a library opens by itself (safetensors, a command that is called) is
-not heard. Files outside the project, and those of the package (whose code is hashed
-by `workspace/code_hash.py`), are not listened to.
+Python reports every `open` to its audit hooks. Files that a library or another program opens by itself are not seen.
+Files outside the project are left out, and so is the package, whose code `code_hash.py` hashes.
 """
 
 import os
@@ -26,17 +25,17 @@ class Reads:
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
-        self.apart: list[Path] = []
+        self.excluded: list[Path] = []
         self.files: dict[str, str] = {}
         self._busy = False
         _ALL.append(self)
 
     def leave_out(self, *folders: Path) -> None:
-        """Do not note what lies below these folders."""
-        self.apart += [folder.resolve() for folder in folders]
+        """Ignore files below these folders."""
+        self.excluded += [folder.resolve() for folder in folders]
 
-    def hear(self, name: Any, flags: int) -> None:
-        """Take note of a file that is opened for reading."""
+    def note_open(self, name: Any, flags: int) -> None:
+        """Add a file that is opened for reading."""
         written = flags & os.O_ACCMODE == os.O_WRONLY or flags & os.O_TRUNC
         if self._busy or written or not isinstance(name, str | bytes):
             return
@@ -47,36 +46,38 @@ class Reads:
             self._busy = False
 
     def add(self, file: Path) -> None:
-        """Hash it, if it is of the project and not known yet."""
+        """Hash a file, if it is in the project and was not added before."""
         file = file.resolve()
         if not file.is_relative_to(self.root) or file.is_relative_to(PACKAGE):
             return
         path = file.relative_to(self.root)
-        apart = SKIPPED & set(path.parts) or installed(file) or any(file.is_relative_to(place) for place in self.apart)
-        if not apart and path.as_posix() not in self.files and file.is_file():
+        excluded = (
+            SKIPPED & set(path.parts) or installed(file) or any(file.is_relative_to(place) for place in self.excluded)
+        )
+        if not excluded and path.as_posix() not in self.files and file.is_file():
             self.files[path.as_posix()] = sha256_of(file)
 
     def changed(self) -> list[str]:
-        """Those that are something else by now."""
+        """The files whose content has changed since."""
         return [path for path, found in self.files.items() if sha256_of(self.root / path) != found]
 
 
 def forget_reads() -> None:
-    """Begin anew: what was read before is of no concern to the stage that starts now."""
+    """Forget all reads, at the start of a stage."""
     _ALL.clear()
 
 
 def changed_reads() -> list[str]:
-    """Files read since `forget_reads` that are something else by now."""
+    """Files that were read since `forget_reads` and have changed since."""
     return sorted({path for reads in _ALL for path in reads.changed()})
 
 
 @contextmanager
 def listening(reads: Reads) -> Iterator[None]:
-    """What is opened inside the block is noted in `reads`."""
+    """Add every file that is opened inside the block to `reads`."""
     global _hooked
     if not _hooked:  # a hook stays for as long as the process lives
-        sys.addaudithook(_hear)
+        sys.addaudithook(_on_audit)
         _hooked = True
     _LISTENERS.append(reads)
     try:
@@ -85,7 +86,7 @@ def listening(reads: Reads) -> Iterator[None]:
         _LISTENERS.remove(reads)
 
 
-def _hear(event: str, arguments: tuple[Any, ...]) -> None:
+def _on_audit(event: str, arguments: tuple[Any, ...]) -> None:
     if _LISTENERS and event == "open":
         for reads in _LISTENERS:
-            reads.hear(arguments[0], arguments[2] or 0)
+            reads.note_open(arguments[0], arguments[2] or 0)

@@ -1,8 +1,8 @@
 """The record of a stage: which parameters, files and library versions made its outputs.
 
-Every stage but `report` writes one, as an output of its own. DVC hashes parameters and dependencies only after a stage
-has ended, so `dvc.lock` may tell of an edit that the stage never saw; the record tells what it did see. The flow
-compares the two, and the report compares records with the files and parameters of now.
+Every stage but `report` writes one as an output. DVC hashes parameters and dependencies only after a stage has ended,
+so `dvc.lock` may hold an edit that the stage never saw; the record holds what it did see. The flow compares the two,
+and the report compares records with the present files and parameters.
 """
 
 import hashlib

@@ -1,10 +1,9 @@
-"""`work/`: where results are made and found again by the digest of all that produces them.
+"""`work/`: results, stored under the digest of everything that produces them.
 
-`work/<digest>/` holds what a job needs to go on (its checkpoint) and, once it is finished, its result in
-`work/<digest>/done/`, put there by one rename. Resume and reuse are thus one mechanism: whoever asks for a
-digest gets the finished result, or goes on with the half-finished one. `work/<digest>/files.json` holds the SHA-256 of
-each file of the result: one that a failing disk has cut short, or somebody has changed, is made anew. A digest is made
-by one process at a time; others that ask for it wait. The folder is ignored by Git and DVC and safe to delete.
+`work/<digest>/` holds the checkpoint of an unfinished job. A finished job has its result in `work/<digest>/done/`, put
+there by one rename. So resume and reuse are one mechanism. `work/<digest>/files.json` holds the SHA-256 of each file of
+the result; a damaged or changed result is made anew. One process at a time makes a digest; others wait for it. The
+folder is ignored by Git and DVC and safe to delete.
 """
 
 import hashlib
@@ -44,7 +43,7 @@ class Store:
         self._made: set[str] = set()
 
     def obtain(self, key: str, make: Callable[[Path, Path], None]) -> Path:
-        """The folder of the finished result `key`; `make(workshop, result)` fills `result` if there is none yet."""
+        """Return the folder of the result `key`; `make(workshop, result)` fills it if there is none yet."""
         workshop, done = self.folder / key, self.done(key)
         fresh = self.fresh and key not in self._made
         with hold(workshop / LOCK):  # who asks for a digest that another process is making waits for it
@@ -64,11 +63,11 @@ class Store:
         return done
 
     def done(self, key: str) -> Path:
-        """Where the finished result of a digest is, if it is."""
+        """The folder of a finished result."""
         return self.folder / key / "done"
 
     def has(self, key: str) -> bool:
-        """Whether there is a finished result, be it whole or not."""
+        """Whether there is a finished result; it is not checked."""
         return self.done(key).is_dir() and (self.folder / key / FILES).is_file()
 
     def adopt(self, key: str, finished: Path) -> None:
@@ -79,25 +78,25 @@ class Store:
 
 
 def _sweep(workshop: Path) -> None:
-    """A finished job needs neither its checkpoints nor the leftovers of killed attempts."""
+    """Remove the checkpoints of a finished job and the leftovers of killed attempts."""
     for rest in workshop.iterdir():
         if CHECKPOINT.fullmatch(rest.name) or PART.fullmatch(rest.name) or is_leftover(rest.name) or rest.name == SIZES:
             shutil.rmtree(rest) if rest.is_dir() else rest.unlink()
 
 
 def _discard(done: Path) -> None:
-    """Make room for a result, but not at the cost of what somebody else put there."""
+    """Remove an old result; refuse if it holds a file that is not ours."""
     listed = read_hashes(done.with_name(FILES))
     if listed is None:
         return shutil.rmtree(done, ignore_errors=True)
-    strangers = [name for name in files_in(done) if name not in listed]
-    if strangers:
-        raise UserError(f"{done / strangers[0]}: not written by ebmbench, and in a result's way; move it elsewhere")
+    foreign = [name for name in files_in(done) if name not in listed]
+    if foreign:
+        raise UserError(f"{done / foreign[0]}: not written by ebmbench, and in a result's way; move it elsewhere")
     shutil.rmtree(done, ignore_errors=True)
 
 
 def _whole(done: Path) -> bool:
-    """Whether a result is there, and every file in it is what it was."""
+    """Whether a result is there and none of its files has changed."""
     listed = read_hashes(done.with_name(FILES))
     try:
         return done.is_dir() and listed is not None and listed == hashes(done)
