@@ -1,4 +1,4 @@
-"""Networks for images: sizes, what spectral normalisation changes and when, and that no image looks at its batch."""
+"""Networks for images: sizes, what spectral normalisation changes and when."""
 
 import copy
 
@@ -7,7 +7,6 @@ import torch
 
 from ebmbench.config.registry import load
 from ebmbench.config.sections import Training
-from ebmbench.core.energy import score
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import stream
 from ebmbench.errors import UserError
@@ -144,15 +143,6 @@ def test_the_unet_gives_a_score_of_the_images_shape(shape: tuple[int, int, int])
     assert not s.requires_grad
     alone = torch.cat([network.given(float(level)).score(one[None]) for level, one in zip(sigma, x, strict=True)])
     assert torch.allclose(s, alone, rtol=1e-5)
-
-
-@pytest.mark.parametrize("model", ["tiny", "convnet"])
-def test_an_images_energy_does_not_depend_on_its_batch(model: str) -> None:
-    module, shape = load("models", model), (3, 32, 32)
-    network = module.Model(module.Settings(), image_facts(shape)).initialise(stream(0, "weights")).eval()
-    x = images(3, shape)
-    assert torch.allclose(network(x), torch.cat([network(one[None]) for one in x]), atol=1e-5)
-    assert torch.allclose(score(network, x), torch.cat([score(network, one[None]) for one in x]), atol=1e-5)
 
 
 def test_a_network_for_images_refuses_points() -> None:

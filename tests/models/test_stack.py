@@ -78,22 +78,6 @@ def test_many_events_in_parts_are_the_same_events(
     agree(network, x)
 
 
-@pytest.mark.parametrize(("name", "settings", "shape"), [("mlp", {"width": 8}, (2,)), IMAGES[0], IMAGES[1], IMAGES[4]])
-def test_a_closed_form_stays_what_it_was_when_weights_change(
-    name: str, settings: dict[str, Any], shape: tuple[int, ...]
-) -> None:
-    network, x = made(name, settings, shape), events(2, shape)
-    before = fixed(network)
-    value, s = energy_and_score(before, x)
-    with torch.no_grad():
-        for weight in network.parameters():
-            weight.mul_(1.5)
-    assert torch.equal(before(x), value)
-    assert torch.equal(score(before, x), s)
-    agree(network, x)
-    assert not torch.allclose(fixed(network)(x), value)
-
-
 @pytest.mark.parametrize("kind", ["langevin", "mala", "hmc"])
 @pytest.mark.parametrize("dtypes", [(torch.float64, torch.float32), (torch.float32, torch.float64)], ids=str)
 def test_chains_of_another_precision_than_the_network_keep_theirs(
