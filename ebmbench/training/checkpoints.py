@@ -1,14 +1,12 @@
-"""Seconds of training, over all parts of a run that was stopped, and when its snapshots were taken.
+"""The checkpoints of a run, so that it can resume after any stop and go back after a divergence.
 
-What a run keeps in its workshop while it trains, so that it can go on after any stop and go back after a divergence.
-
-- `checkpoint.safetensors`, now and then by the clock, and `previous.safetensors`, the one before: if the newest is cut
+- `checkpoint.safetensors`, saved every few seconds, and `previous.safetensors`, the one before: if the newest is cut
   short, the older is whole.
-- `healthy-<passes>.safetensors`, at every tenth of the *budget*, the last two: where a run that diverges goes back to.
-  By the budget, since what a run goes back to must not depend on the machine's speed.
+- `healthy-<passes>.safetensors`, saved at each tenth of the *budget*, the last two: a run that diverges goes back there.
+  By the budget, since this must not depend on the machine's speed.
 
-A checkpoint is gone on with only if it is whole and so is the healthy state that it would go back to; else the next
-older one is tried, and at last the start. Whichever it is, the same steps follow.
+A run resumes from a checkpoint only if it is whole and so is the healthy state that belongs to it; else from the next
+older one, and at last from the start. The same steps follow from all of them.
 """
 
 import sys
@@ -28,10 +26,15 @@ from ebmbench.training.job import Job
 from ebmbench.training.trainer import Trainer
 from ebmbench.workspace.files import sweep_parts
 
+NEWEST, PREVIOUS = "checkpoint.safetensors", "previous.safetensors"
+SHARES = 10  # healthy states in a budget
+# Raised by `restore` for a whole file of another job or another version.
+MISFITS = (UserError, KeyError, TypeError, ValueError, RuntimeError, AttributeError)
+
 
 @dataclass
 class Clock:
-    """Runs from when it is made; `spent` is what earlier parts took, `snapshots` are seconds by passes."""
+    """Seconds of training over all parts of a run: `spent` in earlier parts; `snapshots` are seconds by passes."""
 
     spent: float = 0.0
     snapshots: dict[int, float] = field(default_factory=dict)
@@ -39,41 +42,35 @@ class Clock:
 
     @classmethod
     def of(cls, header: dict[str, Any]) -> "Clock":
-        """The clock that a checkpoint kept, going on."""
+        """The clock of a checkpoint, running again."""
         return cls(float(header["seconds"]), {int(passes): at for passes, at in header["snapshots"].items()})
 
     def seconds(self) -> float:
-        """So far."""
+        """The seconds so far."""
         return self.spent + (time.perf_counter() - self.since if self.since is not None else 0.0)
 
     def stop(self) -> None:
-        """No longer count."""
+        """Stop counting."""
         self.spent, self.since = self.seconds(), None
 
     def as_dict(self) -> dict[str, Any]:
-        """What is kept of it."""
+        """For a checkpoint's header and for `cost.json`."""
         times = {str(passes): round(at, 3) for passes, at in self.snapshots.items()}
         return {"seconds": round(self.seconds(), 3), "snapshots": times}
 
 
-NEWEST, PREVIOUS = "checkpoint.safetensors", "previous.safetensors"
-SHARES = 10  # healthy states in a budget
-# What a file that is whole but not of this job, or not of this version, makes of `restore`.
-MISFITS = (UserError, KeyError, TypeError, ValueError, RuntimeError, AttributeError)
-
-
-class Keeper:
+class Checkpoints:
     """The checkpoints of one job in one workshop."""
 
     def __init__(self, job: Job, data: Tensor, workshop: Path) -> None:
         self.job, self.data, self.workshop = job, data, workshop
 
-    def begin(self) -> tuple[Trainer, Clock]:
-        """A trainer and a clock that go on from the newest whole state, or start."""
+    def resume(self) -> tuple[Trainer, Clock]:
+        """A trainer and a clock from the newest whole state, or from the start."""
         sweep_parts(self.workshop)
         for path in self._newest_first():
             try:
-                return self._from(path)
+                return self._load(path)
             except torch.OutOfMemoryError:  # says nothing of the file
                 raise
             except MISFITS as error:
@@ -81,36 +78,36 @@ class Keeper:
         return Trainer(self.job, self.data), Clock()
 
     def save(self, trainer: Trainer, clock: Clock) -> None:
-        """Keep the state as it is now, beside the one that was kept before."""
+        """Save the state, and keep the checkpoint before it."""
         newest = self.workshop / NEWEST
         if newest.exists():
             newest.replace(self.workshop / PREVIOUS)
         self._write(newest, trainer, clock)
 
-    def mark(self, trainer: Trainer, clock: Clock) -> None:
-        """Keep the state to go back to. The one before stays, in case that this one is cut short."""
+    def save_healthy(self, trainer: Trainer, clock: Clock) -> None:
+        """Save the state to go back to, and keep the one before it, in case that this one is cut short."""
         before, trainer.healthy = trainer.healthy, trainer.meter.counts.passes
         self._write(self._healthy(trainer.healthy), trainer, clock)
         for path in self._all_healthy():
             if path not in (self._healthy(before), self._healthy(trainer.healthy)):
                 path.unlink()
 
-    def back(self, trainer: Trainer) -> Trainer:
-        """The last healthy state, as a trainer of its own."""
+    def load_healthy(self, trainer: Trainer) -> Trainer:
+        """A new trainer at the last healthy state."""
         healthy = Trainer(self.job, self.data)
         if trainer.healthy:
             healthy.restore(*checkpoint.load(self._healthy(trainer.healthy)))
         return healthy
 
-    def again(self, trainer: Trainer, fault: Diverged, clock: Clock) -> Trainer:
-        """The last healthy state, to be trained with other noise and half the learning rate."""
-        healthy = self.back(trainer)
-        healthy.faults = [*trainer.faults, described(fault, trainer)]
-        # Those that were taken since are of a way that the run does not go.
+    def restart(self, trainer: Trainer, fault: Diverged, clock: Clock) -> Trainer:
+        """A new trainer at the last healthy state, with other noise and half the learning rate."""
+        healthy = self.load_healthy(trainer)
+        healthy.faults = [*trainer.faults, describe_fault(fault, trainer)]
+        # Later snapshots belong to the steps that are taken back.
         clock.snapshots = {at: seconds for at, seconds in clock.snapshots.items() if at <= trainer.healthy}
         return healthy
 
-    def _from(self, path: Path) -> tuple[Trainer, Clock]:
+    def _load(self, path: Path) -> tuple[Trainer, Clock]:
         tensors, header = checkpoint.load(path)
         if header["healthy"]:
             checkpoint.load(self._healthy(header["healthy"]))
@@ -133,7 +130,7 @@ class Keeper:
         checkpoint.save(path, tensors, {**header, **clock.as_dict()})
 
 
-def described(fault: Diverged, trainer: Trainer) -> dict[str, Any]:
-    """A divergence for `status.json`: where, why, the last values, and how many passes back the healthy state is."""
+def describe_fault(fault: Diverged, trainer: Trainer) -> dict[str, Any]:
+    """A divergence for `status.json`: step, cause, last values, and how many passes back the healthy state is."""
     passes = trainer.meter.counts.passes
     return {"step": trainer.step, "passes": passes, "lost_passes": passes - trainer.healthy, **fault.as_dict()}

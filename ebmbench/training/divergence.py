@@ -1,7 +1,7 @@
-"""Watching a run: what a step shows of its health, and when it has diverged.
+"""Watching a run: the numbers of a step that show its health, and when it has diverged.
 
-Given up is a run whose loss, parameter gradient, energies (of data, noise and chains alike) or gradients along chains
-are not finite; whose energies, or gradients along chains, are beyond the limits of `training.divergence`; and one that
+A run is given up if its loss, parameter gradient, energies (of data, noise and chains alike) or gradients along chains
+are not finite; if its energies, or gradients along chains, are beyond the limits of `training.divergence`; and if it
 for a tenth of the budget
 
 - has been at the trivial solution E = c: no two events of a step, be they data, noise or on chains, differ by more than
@@ -12,8 +12,8 @@ for a tenth of the budget
 - has lost its chains: they end, on average, further than `gap` nats per coordinate from the data's energy, where the
   model has next to no mass. Only of valid samplers (T = 1): short runs at a low temperature never were in equilibrium.
 
-All this is computed for the step anyway: nothing is drawn or evaluated to watch it, so a healthy run is the same run
-with and without. A network that is a score alone has no energies to watch.
+The step computes all this anyway: nothing is drawn or evaluated to watch a run, so watching changes no healthy run. A
+network that is a score alone has no energies to watch.
 """
 
 import math
@@ -29,7 +29,7 @@ from ebmbench.config.sections import Divergence
 PATIENCE = 0.1  # share of the budget: a network may start flat, and chains may start far away
 COLD = 0.01  # temperature of chains that are there to descend: the suites' have 1e-4 and less
 CHAIN, GAP = "chain_gradient_norm", "energy_gap"
-SAID = {
+WORDS = {
     "loss": "loss",
     "gradient_norm": "gradient norm",
     "lowest_energy": "energy",
@@ -51,8 +51,8 @@ class Diverged(Exception):
         super().__init__(cause)
         self.values, self.before = values or {}, before or {}
 
-    def told(self) -> str:
-        """The cause, with the last healthy values."""
+    def describe(self) -> str:
+        """The cause, and the last healthy values."""
         return f"{self} ({_listed(self.before)} before)" if self.before else str(self)
 
     def as_dict(self) -> dict[str, Any]:
@@ -60,13 +60,13 @@ class Diverged(Exception):
         return {"cause": str(self), "values": _plain(self.values), "before": _plain(self.before)}
 
 
-def readings(loss: Tensor, norm: Tensor, energies: Sequence[Tensor], told: dict[str, Tensor]) -> Values:
-    """The numbers that a step is judged by, brought from the device all at once."""
+def readings(loss: Tensor, norm: Tensor, energies: Sequence[Tensor], reported: dict[str, Tensor]) -> Values:
+    """The numbers that a step is judged by, copied from the device all at once; `reported` is the method's."""
     found = {"loss": loss.detach(), "gradient_norm": norm}
     if energies:
         low, high = torch.cat([part.flatten() for part in energies]).aminmax()
         found |= {"lowest_energy": low, "highest_energy": high}
-    found |= {name: told[name] for name in (CHAIN, GAP) if name in told}
+    found |= {name: reported[name] for name in (CHAIN, GAP) if name in reported}
     numbers: list[float] = torch.stack([value.double() for value in found.values()]).tolist()
     return dict(zip(found, numbers, strict=True))
 
@@ -78,14 +78,14 @@ class Watch:
     limits: Divergence
     budget: int
     temperature: float
-    steering: float  # of the training chains, as a sampler tells it
+    steering: float  # of the training chains, as their sampler defines it
     size: int  # coordinates of an event
-    since: dict[str, int] = field(default_factory=dict)  # passes when what is not yet a divergence began
+    since: dict[str, int] = field(default_factory=dict)  # passes when each suspicion began
     before: Values = field(default_factory=dict)
     first: float | None = None  # ‖∇E‖ along chains at the first step
 
     def look(self, values: Values, step: int, passes: int) -> None:
-        """Raise `Diverged` if a step's values are those of a run that has."""
+        """Raise `Diverged` if a step's values show it."""
         cause = _not_finite(values) or self._beyond(values)
         cause = cause or self._flat(values, passes) or self._loose(values, passes) or self._apart(values, passes)
         if cause:
@@ -93,7 +93,7 @@ class Watch:
         self.before = values
 
     def state(self) -> dict[str, Any]:
-        """What the next look depends on."""
+        """All that the next look depends on."""
         return {"since": self.since, "before": self.before, "first": self.first}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -105,7 +105,7 @@ class Watch:
         limits[CHAIN] = self.limits.gradient
         for name, limit in limits.items():
             if abs(value := values.get(name, 0.0)) > limit:
-                return f"{SAID[name]} is {value:.6g}, beyond {limit:g},"
+                return f"{WORDS[name]} is {value:.6g}, beyond {limit:g},"
         return ""
 
     def _flat(self, values: Values, passes: int) -> str:
@@ -141,7 +141,7 @@ class Watch:
 def _not_finite(values: Values) -> str:
     for name, value in values.items():
         if not math.isfinite(value):
-            return f"{SAID[name]} is {value}"
+            return f"{WORDS[name]} is {value}"
     return ""
 
 

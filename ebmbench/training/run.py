@@ -1,13 +1,12 @@
-"""A whole run: start or go on, save now and then, and end as a finished folder, whatever the outcome.
+"""A whole run: it starts or resumes, saves checkpoints, and ends as a finished folder, whatever the outcome.
 
 The folder holds `model.safetensors` (averaged weights and the method's state, with the job in the header),
-`status.json`, `history.csv` (all three the same bytes for the same job) and `cost.json` (seconds and memory,
-which are not). Where `training.snapshots` asks for it, `snapshot-<passes>.safetensors` is the averaged model after so
-many passes. It is written when training comes by, so a killed run that comes by again writes the same bytes.
+`status.json`, `history.csv` (all three the same bytes for the same job) and `cost.json` (seconds and memory, which
+differ). With `training.snapshots`, `snapshot-<passes>.safetensors` is the averaged model after so many passes.
 
-A run that diverges is a result: its status says step, cause and values, and its model is the last healthy state that
-was kept. With `training.on_divergence: restart` it goes on from there instead, `training.restarts` times at the most,
-and its status counts them.
+A run that diverges is a result: its status says step, cause and values, and its model is the last healthy state. With
+`training.on_divergence: restart` it continues from that state instead, at most `training.restarts` times, which its
+status counts.
 """
 
 import math
@@ -23,7 +22,7 @@ from tqdm import tqdm
 
 from ebmbench.config.registry import load
 from ebmbench.core import checkpoint
-from ebmbench.training.checkpoints import SHARES, Clock, Keeper, described
+from ebmbench.training.checkpoints import SHARES, Checkpoints, Clock, describe_fault
 from ebmbench.training.job import Job
 from ebmbench.training.trainer import Diverged, Trainer
 from ebmbench.workspace.files import write_csv, write_json
@@ -35,23 +34,23 @@ SAVE_SECONDS = 5.0
 def train(job: Job, data: Tensor, workshop: Path, result: Path, save_every: float = SAVE_SECONDS) -> None:
     """Train a job, keeping checkpoints in `workshop`, and fill the folder `result`."""
     if (reason := load("methods", job.method).Method.skip(job.settings, job.facts)) is not None:
-        return _leave(job, result, {"status": "skipped", "reason": reason}, {}, Clock())
-    keeper = Keeper(job, data, workshop)
-    trainer, clock = keeper.begin()
-    fault = _spend(trainer, keeper, save_every, clock)
+        return _write_end(job, result, {"status": "skipped", "reason": reason}, {}, Clock())
+    checkpoints = Checkpoints(job, data, workshop)
+    trainer, clock = checkpoints.resume()
+    fault = _spend(trainer, checkpoints, save_every, clock)
     while fault is not None and _may_restart(trainer):
-        trainer = keeper.again(trainer, fault, clock)
-        fault = _spend(trainer, keeper, save_every, clock)
+        trainer = checkpoints.restart(trainer, fault, clock)
+        fault = _spend(trainer, checkpoints, save_every, clock)
     clock.stop()
-    kept = trainer if fault is None else keeper.back(trainer)
-    kept.finish()
-    outcome = {**_outcome(trainer, fault), "model_step": kept.step, "learned": kept.method.learned()}
-    tensors = checkpoint.add_prefix("model", kept.model.state_dict())
-    tensors |= checkpoint.add_prefix("method", kept.method.state_dict())
+    final = trainer if fault is None else checkpoints.load_healthy(trainer)
+    final.finish()
+    outcome = {**_outcome(trainer, fault), "model_step": final.step, "learned": final.method.learned()}
+    tensors = checkpoint.add_prefix("model", final.model.state_dict())
+    tensors |= checkpoint.add_prefix("method", final.method.state_dict())
     checkpoint.save(result / "model.safetensors", tensors, {**job.header(), "outcome": outcome})
     for passes in clock.snapshots:
         shutil.copyfile(_snapshot(workshop, passes), _snapshot(result, passes))
-    _leave(job, result, outcome, trainer.history, clock)
+    _write_end(job, result, outcome, trainer.history, clock)
 
 
 def _may_restart(trainer: Trainer) -> bool:
@@ -60,18 +59,18 @@ def _may_restart(trainer: Trainer) -> bool:
 
 
 def _outcome(trainer: Trainer, fault: Diverged | None) -> dict[str, Any]:
-    """How a run ended, and what happened on its way."""
+    """How a run ended, with its faults and counts."""
     restarts = len(trainer.faults)
     ended: dict[str, Any] = {"status": "ok", "reason": None, "faults": trainer.faults}
     if fault is not None:
         again = f"; {restarts} restart{'s' * (restarts > 1)} before" if restarts else ""
-        faults = [*trainer.faults, described(fault, trainer)]
-        ended = {"status": "diverged", "reason": fault.told() + again, "faults": faults}
+        faults = [*trainer.faults, describe_fault(fault, trainer)]
+        ended = {"status": "diverged", "reason": fault.describe() + again, "faults": faults}
     return {**ended, "restarts": restarts, "step": trainer.step, **trainer.meter.counts.as_dict()}
 
 
-def _leave(job: Job, result: Path, outcome: dict[str, Any], history: dict[str, list[float]], clock: Clock) -> None:
-    """Write what is said of a run, beside its weights."""
+def _write_end(job: Job, result: Path, outcome: dict[str, Any], history: dict[str, list[float]], clock: Clock) -> None:
+    """Write how a run ended, its history and its cost, beside its weights."""
     names = {"digest": job.digest(), "settings": job.swept_names, "seed": job.seed, "label": job.label}
     write_json(result / "status.json", {**names, **outcome})
     write_history(result / "history.csv", job.label, history)
@@ -90,16 +89,16 @@ def peak_memory() -> float:
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20, 1)
 
 
-def _spend(trainer: Trainer, keeper: Keeper, save_every: float, clock: Clock) -> Diverged | None:
+def _spend(trainer: Trainer, checkpoints: Checkpoints, save_every: float, clock: Clock) -> Diverged | None:
     """Train until the budget is spent or the run diverges."""
     try:
-        _advance(trainer, keeper, save_every, clock)
+        _advance(trainer, checkpoints, save_every, clock)
     except Diverged as fault:
         return fault
     return None
 
 
-def _advance(trainer: Trainer, keeper: Keeper, save_every: float, clock: Clock) -> None:
+def _advance(trainer: Trainer, checkpoints: Checkpoints, save_every: float, clock: Clock) -> None:
     budget, counts = trainer.job.training.budget, trainer.meter.counts
     saved = time.perf_counter()
     # disable=None: a bar on a terminal, nothing in a log file.
@@ -111,18 +110,18 @@ def _advance(trainer: Trainer, keeper: Keeper, save_every: float, clock: Clock) 
             bar.update(trainer.meter.counts.passes - bar.n)
             progress.update(trainer.progress, trainer.step)
             if any(before < share <= trainer.progress for share in trainer.job.training.snapshots):
-                _keep(trainer, keeper.workshop, clock)
+                _save_snapshot(trainer, checkpoints.workshop, clock)
             crossed = math.floor(before * SHARES) < math.floor(trainer.progress * SHARES)
-            # While something is amiss that may yet turn out a divergence, this is no state to go back to.
+            # Not while the watch suspects a divergence: that is no state to go back to.
             if crossed and trainer.progress < 1 and not trainer.watch.since:
-                keeper.mark(trainer, clock)
+                checkpoints.save_healthy(trainer, clock)
             if time.perf_counter() - saved >= save_every:
-                keeper.save(trainer, clock)
+                checkpoints.save(trainer, clock)
                 saved = time.perf_counter()
 
 
-def _keep(trainer: Trainer, workshop: Path, clock: Clock) -> None:
-    """Write the model as it is now."""
+def _save_snapshot(trainer: Trainer, workshop: Path, clock: Clock) -> None:
+    """Save the averaged model as it is now."""
     passes = trainer.meter.counts.passes
     clock.snapshots[passes] = clock.seconds()
     header = {**trainer.job.header(), "passes": passes, "step": trainer.step}

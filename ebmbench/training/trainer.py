@@ -1,9 +1,7 @@
-"""Exponential moving average of weights: θ̄ ← θ̄ + (1 − β)(θ − θ̄), with β growing to its value over the first steps.
+"""One run in progress: network, method, optimiser, averages, counts and history, and how a step changes them.
 
-One run in progress: network, method, optimiser, averages, counts and history, and how a step changes them.
-
-All of it is in `state()`, and every random draw is named by the step it belongs to, so a trainer restored from
-a checkpoint takes the same steps as one that never stopped, bit for bit.
+All of it is in `state()`, and every random draw is named by its step, so a trainer that is restored from a checkpoint
+takes the same steps as one that never stopped, bit for bit.
 """
 
 import copy
@@ -26,7 +24,7 @@ from ebmbench.workspace.layout import PARAMS_YAML
 
 
 class Average:
-    """Averages of a list of tensors, in the same order."""
+    """Exponential moving average of tensors: θ̄ ← θ̄ + (1 − β)(θ − θ̄), where β grows to `decay` in the first steps."""
 
     def __init__(self, parameters: list[Tensor], decay: float) -> None:
         self.parameters = parameters
@@ -35,13 +33,13 @@ class Average:
 
     @torch.no_grad()
     def update(self, step: int) -> None:
-        """Take in the current weights after step number `step` (from 1); early on, forget the initialisation faster."""
+        """Add the weights after step number `step` (from 1); early steps forget the initialisation faster."""
         decay = min(self.decay, step / (10 + step))
         torch._foreach_lerp_(self.values, self.parameters, 1 - decay)
 
     @torch.no_grad()
     def apply(self) -> None:
-        """Put the averages in the place of the weights: the end of training."""
+        """Replace the weights by their averages, at the end of training."""
         for value, parameter in zip(self.values, self.parameters, strict=True):
             parameter.copy_(value)
 
@@ -53,13 +51,13 @@ def open_device(device: str) -> torch.device:
         raise UserError(
             f"{PARAMS_YAML}: training.device: found 'cuda', but torch finds no GPU here, allowed: cpu, auto"
         )
-    if device == "cuda":  # the fastest algorithm is chosen by a race, and some add in any order
+    if device == "cuda":  # else cuDNN may choose algorithms that round differently from run to run
         torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic = False, True
     return torch.device(device)
 
 
-def laid_out_as(parameter: Tensor, moments: dict[str, Tensor]) -> dict[str, Tensor]:
-    """A weight's moments in its own order in memory: files know one order only, and the fused Adam goes by memory."""
+def match_layout(parameter: Tensor, moments: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Adam's moments in the memory order of their weight, which files lose and the fused Adam needs."""
     return {
         name: torch.empty_like(parameter).copy_(value) if value.shape == parameter.shape else value
         for name, value in moments.items()
@@ -67,8 +65,8 @@ def laid_out_as(parameter: Tensor, moments: dict[str, Tensor]) -> dict[str, Tens
 
 
 @torch.no_grad()
-def clipped(gradients: list[Tensor], most: float) -> Tensor:
-    """The norm of all gradients together, which are shortened in place if it is more than `most`."""
+def clip_gradients(gradients: list[Tensor], most: float) -> Tensor:
+    """Shorten the gradients in place if their joint norm is more than `most`; returns that norm."""
     norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
     # No branch: that would wait for the device.
     torch._foreach_mul_(gradients, (most / (norm + 1e-6)).clamp_max_(1.0))
@@ -103,8 +101,8 @@ class Trainer:
         self.history: dict[str, list[float]] = {}
         size = math.prod(job.facts.shape)
         self.watch = Watch(job.training.divergence, job.training.budget, *self._chains(), size)
-        self.healthy = 0  # passes at the last state that is kept to go back to; 0: the start
-        self.faults: list[dict[str, Any]] = []  # what the run was restarted for
+        self.healthy = 0  # passes at the last healthy checkpoint; 0: the start
+        self.faults: list[dict[str, Any]] = []  # why the run was restarted
 
     def _chains(self) -> tuple[float, float]:
         """Temperature of the training chains, if there are any, and how the energy steers them."""
@@ -140,7 +138,7 @@ class Trainer:
         self.meter.seen = seen
         loss = self.method(self.meter, self._batch(draw), draw)
         self.meter.backward(loss)
-        norm = clipped([p.grad for p in self.parameters if p.grad is not None], self.job.training.clip)
+        norm = clip_gradients([p.grad for p in self.parameters if p.grad is not None], self.job.training.clip)
         values = readings(loss, norm, seen, self.method.last)
         self.watch.look(values, self.step, self.meter.counts.passes)
         for group in self.optimiser.param_groups:
@@ -151,7 +149,7 @@ class Trainer:
         return values["loss"], values["gradient_norm"]
 
     def finish(self) -> None:
-        """The averages take the place of the weights."""
+        """Replace the weights by their averages."""
         self.average.apply()
         _settle(self.model)
 
@@ -206,5 +204,5 @@ class Trainer:
         saved = self.optimiser.state_dict()
         moments = {i: select_prefix(f"optimiser.{i}", tensors) for i in range(len(self.parameters))}
         # A weight that never had a gradient (the last bias, under a score loss) has no moments.
-        saved["state"] = {i: laid_out_as(self.parameters[i], found) for i, found in moments.items() if found}
+        saved["state"] = {i: match_layout(self.parameters[i], found) for i, found in moments.items() if found}
         self.optimiser.load_state_dict(saved)

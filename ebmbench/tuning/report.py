@@ -10,7 +10,7 @@ from ebmbench.workspace.layout import DEFAULTS
 MISSING = "–"
 
 
-def report(plan: Plan, rows: list[Row]) -> str:
+def render_report(plan: Plan, rows: list[Row]) -> str:
     """The whole text."""
     methods = list(dict.fromkeys(row.method for row in rows))
     parts = ["# How the defaults were chosen", _how(plan), "## Winners", _winners(plan, rows, methods)]

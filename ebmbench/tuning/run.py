@@ -1,9 +1,8 @@
-"""Several searches at a time, each in a process of its own with one torch thread.
+"""The searches of several methods, each in a process of its own with one torch thread.
 
-All get the plan as it was read at the start, so that an edit of the space cannot give methods different searches. A
-process that crashes or is killed fails its own method only; none outlives the command.
-
-All searches: progress while they run, the table and the report as each is finished, the winners at the end.
+All processes get the plan as it was read at the start, so that an edit of the space cannot give methods different
+searches. A process that crashes or is killed fails its own method only; none outlives the command. The table and the
+report are written as each search is finished, the winners are printed at the end.
 """
 
 import multiprocessing
@@ -21,10 +20,10 @@ from ruamel.yaml import YAML
 from tqdm import tqdm
 
 from ebmbench.config.params import Params
-from ebmbench.tuning.report import report
+from ebmbench.tuning.report import render_report
 from ebmbench.tuning.search import steps
-from ebmbench.tuning.space import Plan, base_section, changed
-from ebmbench.tuning.trials import FOLDER, Row, merged, of_method, read_table, settings_values, winner, write_table
+from ebmbench.tuning.space import Plan, base_section, set_values
+from ebmbench.tuning.trials import FOLDER, Row, merge_rows, of_method, read_table, settings_values, winner, write_table
 from ebmbench.workspace.code_hash import freeze
 from ebmbench.workspace.files import write_text
 from ebmbench.workspace.layout import DEFAULTS, TUNING_LOGS, lock_file
@@ -53,7 +52,7 @@ class Event:
 
 
 def searches(plan: Plan, methods: list[str], jobs: int) -> Iterator[Event]:
-    """Run the searches of these methods, `jobs` at a time, and tell what happens as it happens."""
+    """Run the searches of these methods, `jobs` at a time; yields each event as it happens."""
     waiting = list(methods)
     running: list[Worker] = []
     try:
@@ -75,7 +74,7 @@ def _start(plan: Plan, method: str) -> Worker:
     here, there = SPAWN.Pipe(duplex=False)
     process = SPAWN.Process(target=_work, args=(plan, method, there), daemon=True)
     process.start()
-    there.close()  # the child has the only other end: its death is then heard as the end of the pipe
+    there.close()  # the child has the only other end, so that its death ends the pipe
     return Worker(method, process, here)
 
 
@@ -93,7 +92,7 @@ def _receive(worker: Worker) -> Event:
 
 
 def _work(plan: Plan, method: str, pipe: Connection) -> None:
-    """The child: search, tell, and leave warnings and tracebacks in a log of its own."""
+    """The child process: search, send events, and write warnings and tracebacks to a log."""
     threading.Thread(target=_die_with_parent, daemon=True).start()
     freeze(plan.root)  # trials are found again by their code, so no edit may come in between
     log = plan.root / TUNING_LOGS / f"{method}.log"
@@ -124,7 +123,7 @@ def _die_with_parent() -> None:
 
 @dataclass(frozen=True)
 class Result:
-    """What to say at the end."""
+    """What the command prints at the end."""
 
     snippet: str
     report: str
@@ -147,19 +146,19 @@ def tune(plan: Plan, methods: list[str], jobs: int) -> Result:
                 publish(plan, event.rows)
     rows = read_table(plan.root / FOLDER / "trials.csv")
     found = [method for method in methods if method not in failures]
-    return Result(snippet(plan, rows, found), f"{FOLDER}/report.md", list(failures.values()))
+    return Result(render_winners(plan, rows, found), f"{FOLDER}/report.md", list(failures.values()))
 
 
 def publish(plan: Plan, new: list[Row]) -> None:
     """Put new rows into the table, and write the report of all."""
     table = plan.root / FOLDER / "trials.csv"
-    rows = merged(read_table(table), new, list(plan.space.methods))
+    rows = merge_rows(read_table(table), new, list(plan.space.methods))
     write_table(table, rows)
-    write_text(table.with_name("report.md"), report(plan, rows))
+    write_text(table.with_name("report.md"), render_report(plan, rows))
 
 
-def snippet(plan: Plan, rows: list[Row], methods: list[str]) -> str:
-    """The winners as sections of `suites/defaults.yaml`, with a word on whether they stand there already."""
+def render_winners(plan: Plan, rows: list[Row], methods: list[str]) -> str:
+    """The winners as sections of `suites/defaults.yaml`; a comment says whether they are its values already."""
     text = StringIO()
     yaml = YAML()
     yaml.width = 130
@@ -170,14 +169,14 @@ def snippet(plan: Plan, rows: list[Row], methods: list[str]) -> str:
             continue
         same = equals_defaults(plan.defaults, best)
         text.write(f"# {method}: {'as' if same else 'not as'} in {DEFAULTS}\n")
-        yaml.dump({method: changed(base_section(method, plan.defaults), settings_values(best.settings))}, text)
+        yaml.dump({method: set_values(base_section(method, plan.defaults), settings_values(best.settings))}, text)
     return text.getvalue()
 
 
 def equals_defaults(defaults: Params, best: Row) -> bool:
     """Whether a winner's settings are those of the defaults."""
     section = base_section(best.method, defaults)
-    return section == changed(section, settings_values(best.settings))
+    return section == set_values(section, settings_values(best.settings))
 
 
 class _Progress:
@@ -193,7 +192,7 @@ class _Progress:
         self.bar.close()
 
     def show(self, event: Event) -> None:
-        """Count a row; say what failed."""
+        """Count a row, or print what failed."""
         if event.row is not None:
             row = event.row
             self.bar.update()

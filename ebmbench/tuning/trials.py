@@ -204,7 +204,7 @@ def of_method(rows: list[Row], method: str, number: int | None = None) -> list[R
     return [row for row in rows if row.method == method and number in (None, row.round)]
 
 
-def merged(old: list[Row], new: list[Row], order: list[str]) -> list[Row]:
+def merge_rows(old: list[Row], new: list[Row], order: list[str]) -> list[Row]:
     """New rows in place of the old ones of the same methods; methods in this order, others after them."""
     tuned = {row.method for row in new}
     rows = [row for row in old if row.method not in tuned] + new

@@ -55,7 +55,7 @@ def test_a_bad_value_ends_a_run_with_what_was_before(name: str, value: float, ca
         watch.look({**FINE, name: value}, 7, 70)
     assert str(caught.value) == f"{cause} at step 7"
     assert caught.value.before == FINE
-    assert caught.value.told().endswith(
+    assert caught.value.describe().endswith(
         "(loss 0.1, gradient norm 2, lowest energy -3, highest energy 4, chain gradient norm 1.5 before)"
     )
 

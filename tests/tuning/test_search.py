@@ -16,7 +16,7 @@ from ebmbench.training.trainer import Diverged, Trainer
 from ebmbench.tuning.run import publish
 from ebmbench.tuning.search import search
 from ebmbench.tuning.space import load_plan
-from ebmbench.tuning.trials import Judged, Row, TrialError, Trials, merged, read_table, winner
+from ebmbench.tuning.trials import Judged, Row, TrialError, Trials, merge_rows, read_table, winner
 from ebmbench.workspace.files import read_json
 from tests.tuning.conftest import edit
 
@@ -168,8 +168,8 @@ def test_one_search_that_crashes_leaves_the_others_alone(
 def test_rows_of_methods_that_were_not_tuned_stay(project: Path) -> None:
     old = [Row("a", 0, 1, "kl", "x=1", {"d": 1.0}, 0.0, "1", "ok", "", 1)]
     new = [Row("b", 0, 1, "kl", "x=2", {"d": 2.0}, 0.7, "1", "ok", "", 1)]
-    assert merged(old, new, ["b", "a"]) == [*new, *old]
-    assert merged(merged(old, new, ["b", "a"]), old, ["b", "a"]) == [*new, *old]
+    assert merge_rows(old, new, ["b", "a"]) == [*new, *old]
+    assert merge_rows(merge_rows(old, new, ["b", "a"]), old, ["b", "a"]) == [*new, *old]
 
 
 def test_the_data_are_those_that_the_stage_prepares(project: Path) -> None:
