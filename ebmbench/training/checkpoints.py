@@ -2,7 +2,7 @@
 
 - `checkpoint.safetensors`, saved every few seconds, and `previous.safetensors`, the one before: if the newest is cut
   short, the older is whole.
-- `healthy-<passes>.safetensors`, saved at each tenth of the *budget*, the last two: a run that diverges goes back there.
+- `healthy-<passes>.safetensors`, saved at each tenth of the *budget*, the last two: a diverged run goes back there.
   By the budget, since this must not depend on the machine's speed.
 
 A run resumes from a checkpoint only if it is whole and so is the healthy state that belongs to it; else from the next
