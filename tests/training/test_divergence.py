@@ -89,7 +89,7 @@ def test_the_energies_of_every_method_are_watched_and_cost_nothing(method: str) 
     one.advance()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Watch, "look", lambda *_: None)
-        patch.setattr("ebmbench.core.energy.Meter._see", lambda *_: None)
+        patch.setattr("ebmbench.core.meter.Meter._see", lambda *_: None)
         blind.advance()
     low, high = (one.watch.before[name] for name in ("lowest_energy", "highest_energy"))
     assert -100 < low < high < 1000
