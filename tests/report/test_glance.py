@@ -99,3 +99,27 @@ def test_fractions_are_explained_where_there_are_any(root: Path, params: Params)
 def test_baselines_that_failed_are_said_to_have_failed(root: Path, params: Params) -> None:
     (root / "runs/tiny/two_moons/_baselines/rows.csv").unlink()
     assert cells(collect(root, params))["*oracle*"][1] == "– (failed)"
+
+
+def test_images_on_which_every_run_failed_still_have_their_column() -> None:
+    rows = {
+        "dataset": "digits",
+        "method": ["mle", "cd"],
+        "settings": "",
+        "seed": 0,
+        "label": "seed=0",
+        "status": "failed",
+    }
+    rows |= {
+        "metric": "",
+        "samples": "",
+        "value": np.nan,
+        "direction": "",
+        "verdict": "",
+        "verdict_reason": "",
+        "reason": "x",
+    }
+    frame = pd.DataFrame(rows)
+    shown = glance.text(Results(frame, facts={"digits": {"levels": 17}}))
+    assert "| `digits`, short |" in shown.splitlines()[0]
+    assert "failed" in shown

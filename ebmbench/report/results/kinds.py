@@ -39,6 +39,11 @@ def kinds(frame: pd.DataFrame, dataset: str) -> list[str]:
     return [kind for kind in KINDS if kind in found]
 
 
+def table_kinds(frame: pd.DataFrame, dataset: str) -> list[str]:
+    """The kinds that have a table: where no run was good one table says so, of the kind that every method has."""
+    return kinds(frame, dataset) or ["short"]
+
+
 def mask_other_kinds(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
     """The frame as if there were no other kind: rows of others lose their metric, but their runs still count."""
     return frame.assign(metric=frame["metric"].where(frame["samples"].isin(["", EXACT, kind]), ""))

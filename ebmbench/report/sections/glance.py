@@ -10,7 +10,7 @@ import pandas as pd
 
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.groups import RATIO, datasets, direction, heading, short_name, variants
-from ebmbench.report.results.kinds import kinds, select_kind
+from ebmbench.report.results.kinds import select_kind, table_kinds
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.verdicts import lost_cell
 from ebmbench.report.statistics.seeds import summarise
@@ -63,7 +63,7 @@ def _images(results: Results) -> list[str]:
     columns = [
         Column(f"`{dataset}`, {kind}", dataset, select_kind(results.frame, dataset, kind))
         for dataset in results.image_datasets
-        for kind in kinds(results.frame, dataset)
+        for kind in table_kinds(results.frame, dataset)
     ]
     which, more = "The median FID ratio over the seeds", "Means with their intervals"
     if _one_seed(results):

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.groups import AIS, IMAGE, MAIN, datasets, direction, heading, variants
-from ebmbench.report.results.kinds import NAMES, kinds, select_kind
+from ebmbench.report.results.kinds import NAMES, select_kind, table_kinds
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.verdicts import describe_verdicts
 from ebmbench.report.text.tables import format_column, format_name, markdown_table
@@ -49,7 +49,7 @@ def _render_images(results: Results) -> list[str]:
     return [
         f"### `{dataset}`, {NAMES[kind]}\n\n{_table(select_kind(results.frame, dataset, kind), dataset, IMAGE)}"
         for dataset in results.image_datasets
-        for kind in kinds(results.frame, dataset)
+        for kind in table_kinds(results.frame, dataset)
     ]
 
 
