@@ -128,7 +128,7 @@ def test_the_contract_tests_find_a_fault_in_each_of_them(project: Path) -> None:
             assert old in body
             (project / path).write_text(body.replace(old, new), encoding="utf-8")
         ends = contract_tests(project)
-        assert all("FAILED" in found for found in ends.values()), ends
+        assert all(found & {"FAILED", "ERROR"} for found in ends.values()), ends  # ERROR: the guard of the generator
     finally:
         for path, body in PLUG_INS.items():
             (project / path).write_text(body, encoding="utf-8")
