@@ -1,1 +1,1 @@
-"""What everything else stands on: configuration, random streams, files, contracts. No maths of any one method."""
+"""What the maths shares: energies, noise, random streams, datasets and the contract of a method."""
