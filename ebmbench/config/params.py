@@ -74,12 +74,12 @@ OVERRIDABLE: dict[str, tuple[str, ...]] = {
 def load_params(root: Path) -> Params:
     """Read and check `params.yaml`: forms first, then that every name exists. A text is checked once per process."""
     file = root / PARAMS_YAML
-    return _load(root.absolute(), text_of(file) if file.is_file() else b"")
+    return _load(root.absolute(), text_of(file) if file.is_file() else None)
 
 
 @lru_cache(maxsize=8)
-def _load(root: Path, _text: bytes) -> Params:
-    params = check(Params, read_yaml(root / PARAMS_YAML), PARAMS_YAML)
+def _load(root: Path, text: bytes | None) -> Params:
+    params = check(Params, read_yaml(root / PARAMS_YAML, text), PARAMS_YAML)
     _check_names(params)
     _check_inputs(root, params)
     for dataset, entry in params.datasets.items():

@@ -13,10 +13,13 @@ from ebmbench.workspace.code_hash import text_of
 M = TypeVar("M", bound=BaseModel)
 
 
-def read_yaml(path: Path) -> dict[str, Any]:
-    """A YAML 1.2 mapping (so `1e-3` is a number); duplicate keys and broken syntax are `UserError`s."""
+def read_yaml(path: Path, text: bytes | None = None) -> dict[str, Any]:
+    """A YAML 1.2 mapping (so `1e-3` is a number); duplicate keys and broken syntax are `UserError`s.
+
+    `text` is the content of the file, where that has been read already.
+    """
     try:
-        value = plain(text_of(path).decode("utf-8"))
+        value = plain((text_of(path) if text is None else text).decode("utf-8"))
     except FileNotFoundError as error:
         raise UserError(f"{path.name}: not found in {path.parent.resolve()}") from error
     except (ValueError, OSError) as error:

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ebmbench.config.schema import known
 from ebmbench.report import figures, sections
 from ebmbench.report.figures.theme import apply_theme
 from ebmbench.report.page.html import write_page
@@ -23,7 +24,7 @@ from ebmbench.report.results.frame import collect
 from ebmbench.report.results.groups import drop_silent_baselines
 from ebmbench.report.results.suite import Results, collect_results
 from ebmbench.report.results.table import write_results
-from ebmbench.report.text.images import Image
+from ebmbench.report.text.images import Image, show_images
 from ebmbench.workspace.code_hash import text_of
 from ebmbench.workspace.files import replace_folder
 from ebmbench.workspace.layout import PARAMS_YAML, report_folder
@@ -60,19 +61,30 @@ def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
 def draw(results: Results, folder: Path) -> dict[str, list[Image]]:
     """Draw all figures that the results allow; by section, in the order of the figures."""
     images: dict[str, list[Image]] = {}
+    names = [section_name(one) for one in find_modules(sections, "TITLE")]
     with apply_theme():
         for figure in find_modules(figures, "SECTION"):
+            known(figure.SECTION, names, f"{figure.__name__.replace('.', '/')}.py", "SECTION")
             images.setdefault(figure.SECTION, []).extend(figure.draw(results, folder))
     return images
 
 
 def assemble(results: Results) -> str:
-    """The text of `report.md`: all sections in order; those without text are left out."""
+    """The text of `report.md`: all sections in order, with all their figures; those with neither are left out."""
     parts = [f"# ebmbench: suite `{results.params['benchmark']['suite']}`"]
     for section in find_modules(sections, "TITLE"):
-        if text := section.text(results):
-            parts += [f"## {section.TITLE}", text] if section.TITLE else [text]
+        text = section.text(results)
+        images = results.images.get(section_name(section), ())
+        rest = show_images([image for image in images if f"({image.path})" not in text])
+        parts += [
+            part for part in (f"## {section.TITLE}" if section.TITLE and (text or rest) else "", text, rest) if part
+        ]
     return "\n\n".join(parts) + "\n"
+
+
+def section_name(section: ModuleType) -> str:
+    """What figures call a section: the name of its file."""
+    return section.__name__.rpartition(".")[2]
 
 
 def find_modules(package: ModuleType, constant: str) -> list[ModuleType]:

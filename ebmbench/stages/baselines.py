@@ -1,6 +1,5 @@
 """baselines@<dataset>: judge the oracle, the Gaussian and whatever else nobody trained, as ordinary rows."""
 
-import shutil
 import sys
 from itertools import product
 from pathlib import Path
@@ -29,7 +28,7 @@ def judge_baselines(root: Path, dataset: str) -> None:
     }
     folder = cell_folder(root, benchmark.suite, dataset, BASELINES)
     collect(folder, {"suite": benchmark.suite, "dataset": dataset}, done, data, truth.density)
-    shutil.copyfile(data / "facts.json", folder / "facts.json")  # for the report, which reads `runs/` only
+    write_json(folder / "facts.json", read_json(data / "facts.json"))  # for the report, which reads `runs/` only
     write_json(folder / "cost.json", {label: read_json(run / "cost.json") for label, run in done.items()})
 
 

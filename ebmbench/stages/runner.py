@@ -47,7 +47,8 @@ def run_stage(stage: str, work: Callable[[Path], None]) -> int:
         _one_thread()
         forget_reads()
         busy = f"{stage}: another process is running this stage here; wait for it or stop it"
-        with hold(lock_file(root, stage), busy), noting_failure(root, suite, stage):
+        noting = noting_failure(root, suite, stage) if _is_of_suite(root, stage) else contextlib.nullcontext()
+        with hold(lock_file(root, stage), busy), noting:
             require_declared(root, stage)
             before = read_inputs(root, stage)
             work(root)
@@ -84,6 +85,12 @@ def stage_main(kind: str, work: Callable[..., None], description: str | None, *n
         return run_stage(stage, lambda root: work(root, *given.values(), **options))
 
     return main
+
+
+def _is_of_suite(root: Path, stage: str) -> bool:
+    """Whether the report shows what became of a stage. DVC prepares all datasets, also those of no cell."""
+    kind, _, dataset = stage.partition("@")
+    return kind != "prepare" or dataset in load_params(root).benchmark.datasets
 
 
 def check_names(root: Path, stage: str) -> str:

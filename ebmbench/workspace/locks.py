@@ -4,6 +4,7 @@ All of them are the system's (`flock`, through filelock), so a lock ends with th
 ended. A lock file is never removed; what it holds is only for people to read.
 """
 
+import contextlib
 import fcntl
 import os
 import sys
@@ -84,7 +85,10 @@ def require_idle(root: Path, wait: bool = False) -> None:
 
 def _refuse_or_wait(path: Path, wait: bool) -> None:
     """Say who holds the workspace: as an error, or before waiting."""
-    holder = path.read_text(encoding="utf-8").strip() or "a process that has not yet given its number"
+    holder = ""
+    with contextlib.suppress(OSError):  # somebody may remove it in this moment
+        holder = path.read_text(encoding="utf-8").strip()
+    holder = holder or "a process that has not yet given its number"
     if not wait:
         raise Busy(f"another run is at work in this folder: {holder}; stop it, or --wait for it")
     print(f"waiting for another run in this folder: {holder}", file=sys.stderr, flush=True)

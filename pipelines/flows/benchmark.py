@@ -22,6 +22,7 @@ from prefect.exceptions import TerminationSignal
 from prefect.states import Cancelled, Completed, Failed
 
 from ebmbench.errors import in_words
+from ebmbench.workspace.layout import REPORT
 from ebmbench.workspace.locks import hold_workspace
 from pipelines.display import progress_reader, repeat, show_progress
 from pipelines.execution.local import Runner, open_runner
@@ -77,7 +78,8 @@ def _run_stages(root: Path, artifacts: Artifacts, runner: Runner, keep_going: bo
                 outcomes[stage.name] = outcome
             artifacts.count(stage, outcome)
 
-        forced = {stage.name for stage in plan.todo if stage.force}
+        # Always the report: a failure that left no note changes nothing that DVC sees of it.
+        forced = {REPORT, *(stage.name for stage in plan.todo if stage.force)}
         run_stage = _as_task(runner, forced)
         stopped = _catch_stop(lambda: run_queue(plan, runner.capacity, run_stage, keep_going, on_event, stop), stop)
     return conclude(root, plan, outcomes, time.monotonic() - start, stopped)

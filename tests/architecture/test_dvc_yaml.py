@@ -9,6 +9,8 @@ import pytest
 from ebmbench.config.params import load_params
 from ebmbench.config.registry import names
 from ebmbench.config.schema import read_yaml
+from ebmbench.report import figures, sections
+from ebmbench.report.build import find_modules
 from ebmbench.workspace.code_hash import imported_files
 
 ROOT = Path(__file__).parents[2]
@@ -49,6 +51,9 @@ def test_every_imported_file_is_a_dependency(stage: str) -> None:
         modules.append("ebmbench.methods.dsm")
     if stage == "prepare":
         modules.append("ebmbench.data.two_moons")
+    if stage == "report":
+        found = [*find_modules(figures, "SECTION"), *find_modules(sections, "TITLE")]
+        modules += [module.__name__ for module in found]
     missing = [file for file in imported_files(modules) if not covered(file, stage, own)]
     assert not missing
 

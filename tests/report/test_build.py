@@ -15,9 +15,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ebmbench.report import build as build_module
 from ebmbench.report import figures, sections
 from ebmbench.report.build import build, find_modules
-from ebmbench.report.results.table import load_results
+from ebmbench.report.results.suite import Results
+from ebmbench.report.results.table import COLUMNS, load_results
+from ebmbench.report.sections import papers
+from ebmbench.report.text.images import Image
 from tests.report.suite import write_records
 
 Params = dict[str, Any]
@@ -187,7 +191,9 @@ def test_every_file_of_the_sections_is_a_section_and_figures_belong_to_one() -> 
 
 
 def test_the_report_never_imports_torch() -> None:
-    code = "import sys; import ebmbench.report.build, ebmbench.report.release, ebmbench.report.results.table; "
+    code = "import sys; import ebmbench.report.release, ebmbench.report.results.table; "
+    code += "from ebmbench.report import build, figures, sections; "
+    code += "build.find_modules(figures, 'SECTION') and build.find_modules(sections, 'TITLE'); "
     code += "print([name for name in ('torch', 'prefect', 'dvc') if name in sys.modules])"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "[]"
@@ -201,3 +207,13 @@ def _keep_one_seed(cell: Path) -> None:
     (cell / "metrics.json").write_text(json.dumps(kept))
     for status in cell.glob("train/**/seed=[12]"):
         shutil.rmtree(status)
+
+
+def test_a_figure_that_its_section_does_not_show_stands_at_the_sections_end() -> None:
+    image = Image("figures/mine.svg", "Bars", "What I drew.")
+    results = Results(pd.DataFrame(columns=list(COLUMNS)), {"benchmark": {"suite": "s"}}, images={"papers": [image]})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build_module, "find_modules", lambda *_: [papers])
+        text = build_module.assemble(results)
+    assert text.index("## Papers") < text.index(image.markdown())
+    assert text.count("figures/mine.svg") == 1
