@@ -119,3 +119,14 @@ def test_once_it_is_mended_the_report_is_whole_again(clone: Clone) -> None:
     clone.run("ebmbench", "run", "--jobs", "2")
     assert set(results(clone)["status"]) == {"ok"}
     assert "nothing to do" in clone.run("ebmbench", "run")
+
+
+def test_a_stage_that_cannot_even_be_imported_leaves_no_old_number(clone: Clone) -> None:
+    path = clone.root / "ebmbench/features/classifier.py"
+    before = path.read_text(encoding="utf-8")
+    path.write_text(before + "\nnot python\n", encoding="utf-8")
+    clone.run("ebmbench", "run", "--jobs", "2", code=1)
+    assert set(results(clone)["status"]) == {"failed"}
+    path.write_text(before, encoding="utf-8")
+    clone.run("ebmbench", "run", "--jobs", "2")
+    assert set(results(clone)["status"]) == {"ok"}
