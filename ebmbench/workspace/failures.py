@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ebmbench.errors import one_line
 from ebmbench.workspace.files import write_json
-from ebmbench.workspace.layout import failure_file, traceback_file
+from ebmbench.workspace.layout import RUNS, failure_file, traceback_file
 
 UNKNOWN = "it ended without a word: stopped, killed, or out of memory"
 
@@ -38,9 +38,12 @@ def note_failure(root: Path, suite: str, stage: str, reason: str) -> None:
 
 
 def forget_failure(root: Path, suite: str, stage: str) -> None:
-    """Remove the note and the traceback of an earlier try."""
+    """Remove the note and the traceback of an earlier try. Suites share what is prepared, so its notes go in all."""
+    shared = stage.startswith(("prepare@", "features@"))
+    suites = [path.name for path in (root / RUNS).glob("*") if path.is_dir()] if shared else [suite]
     with contextlib.suppress(OSError):
-        failure_file(root, suite, stage).unlink(missing_ok=True)
+        for name in suites:
+            failure_file(root, name, stage).unlink(missing_ok=True)
         traceback_file(root, stage).unlink(missing_ok=True)
 
 

@@ -36,6 +36,13 @@ try:
 except UserError as error:
     sys.exit(f"error: {error}")
 """
+# The same for commits before 0.8.0, whose modules had other names.
+_OLD_PREPARE = (
+    _PREPARE.replace("ebmbench.errors", "ebmbench.core.errors")
+    .replace("ebmbench.config", "ebmbench.core")
+    .replace("import preparation", "import workspace")
+    .replace("preparation.prepare_workspace", "workspace.ready")
+)
 
 
 def resolve_commit(workspace: Path, revision: str) -> str:
@@ -110,6 +117,8 @@ def prepare_clone(folder: Path, suite: str | None) -> None:
         _run_python(folder, "-m", "ebmbench", "suite", "use", suite, "--force")
     if (folder / "ebmbench" / "stages" / "preparation.py").exists():
         _run_python(folder, "-c", _PREPARE)
+    elif (folder / "ebmbench" / "stages" / "workspace.py").exists():
+        _run_python(folder, "-c", _OLD_PREPARE)
 
 
 def _data_folder(folder: Path, workspace: Path) -> Path | None:
