@@ -8,9 +8,15 @@ from ebmbench.workspace.failures import UNKNOWN, failure_of, forget_failure, not
 
 
 def test_a_failure_leaves_its_reason_and_a_killed_stage_that_it_ended_without_a_word(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="bad"), noting_failure(tmp_path, "s", "train@a-dsm"):
-        assert failure_of(tmp_path, "s", "train@a-dsm") == UNKNOWN
+    seen = []
+
+    def fail() -> None:
+        seen.append(failure_of(tmp_path, "s", "train@a-dsm"))
         raise ValueError("bad")
+
+    with pytest.raises(ValueError, match="bad"), noting_failure(tmp_path, "s", "train@a-dsm"):
+        fail()
+    assert seen == [UNKNOWN]
     assert failure_of(tmp_path, "s", "train@a-dsm") == "ValueError: bad"
     with noting_failure(tmp_path, "s", "train@a-dsm"):
         pass
