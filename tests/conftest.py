@@ -1,11 +1,14 @@
 """Fixtures that every test may use: one thread, small facts, and a guard on the global generator."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
 import torch
 
 from ebmbench.core.dataset import Facts
+
+os.environ["DVC_NO_ANALYTICS"] = "1"  # else every `dvc` in a test's own project starts one more process
 
 # They take minutes: begun last, they would leave all but one process without work at the end.
 LONGEST = ("workflow/test_day.py", "workflow/test_run.py", "workflow/", "report/", "pipelines/", "compare/")
