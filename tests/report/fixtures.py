@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ebmbench.config import registry
+from ebmbench.report import build as build_module
 from ebmbench.report.build import build
 from tests.report.image_suite import PARAMS as IMAGE_PARAMS
 from tests.report.image_suite import write_images
@@ -39,6 +40,12 @@ CONSTANTS: dict[str, dict[str, Any]] = {
         }
     },
 }
+
+
+@pytest.fixture
+def text_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw no figure: most of a report's time goes into them."""
+    monkeypatch.setattr(build_module, "draw", lambda results, folder: {})
 
 
 @pytest.fixture(autouse=True, scope="package")

@@ -119,7 +119,7 @@ def test_an_empty_runs_folder_gives_a_report_that_says_so(tmp_path: Path, params
     assert set(load_results(out)["status"]) == {"failed"}
 
 
-def test_one_seed_gives_no_interval_and_no_bold(root: Path, params: Params) -> None:
+def test_one_seed_gives_no_interval_and_no_bold(root: Path, params: Params, text_only: None) -> None:
     single = deepcopy(params)
     single["benchmark"]["seeds"] = [0]
     for method in ("mle", "adance", "ncsn", "_baselines"):
@@ -163,20 +163,20 @@ def test_runs_that_diverged_at_once_leave_a_short_history(root: Path, params: Pa
     assert (out / "figures/health-two_moons.svg").is_file()
 
 
-def test_unequal_budgets_are_not_called_equal(root: Path, params: Params) -> None:
+def test_unequal_budgets_are_not_called_equal(root: Path, params: Params, text_only: None) -> None:
     rows = root / "runs/tiny/two_moons/mle/rows.csv"
     rows.write_text(rows.read_text(encoding="utf-8").replace("passes,,20000", "passes,,30000"), encoding="utf-8")
     assert "between 20\u202f000 and 30\u202f000 network passes" in text_of(build(root, params))
 
 
-def test_a_suite_without_misfortunes_says_none(root: Path, params: Params) -> None:
+def test_a_suite_without_misfortunes_says_none(root: Path, params: Params, text_only: None) -> None:
     calm = deepcopy(params)
     calm["benchmark"] |= {"datasets": ["eight_gaussians"], "methods": ["mle"]}
     failures = text_of(build(root, calm)).split("## Failures and skipped")[1].split("##")[0]
     assert failures.strip().startswith("None.")
 
 
-def test_a_stale_cell_shows_its_reason_and_no_number(root: Path, params: Params) -> None:
+def test_a_stale_cell_shows_its_reason_and_no_number(root: Path, params: Params, text_only: None) -> None:
     status = root / "runs/tiny/two_moons/mle/train/seed=0/status.json"
     status.write_text(json.dumps(json.loads(status.read_text()) | {"digest": "beef"}))
     text = text_of(build(root, params))

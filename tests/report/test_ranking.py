@@ -163,7 +163,7 @@ def test_the_section_follows_the_main_table_and_its_statistic_is_said_once(repor
     assert text.count(RANKED) == 1
 
 
-def test_one_seed_or_one_method_has_no_ranks(root: Path, params: Params) -> None:
+def test_one_seed_or_one_method_has_no_ranks(root: Path, params: Params, text_only: None) -> None:
     frame = collect(root, params)
     assert ranking.text(Results(frame[frame["seed"].isna() | (frame["seed"] == 0)])) == ""
     alone = deepcopy(params)

@@ -77,7 +77,7 @@ def test_the_table_of_health_has_every_method_with_its_verdicts_medians_and_reas
 
 
 def test_the_words_that_occur_are_explained_with_the_limits_of_the_suite(
-    tmp_path: Path, params: dict[str, Any]
+    tmp_path: Path, params: dict[str, Any], text_only: None
 ) -> None:
     own = params | {"metrics": {"health": {"r_hat": 1.07}}}
     text = (build(write_suite(tmp_path, own), own) / "report.md").read_text("utf-8")
