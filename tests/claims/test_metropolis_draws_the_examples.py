@@ -60,7 +60,7 @@ def test_a_walk_that_accepts_too_much_is_found_out(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setitem(claim.PLANS, "bumps", (300, 5, 40))
     right = claim.drawn("bumps", claim.RULED["bumps"], stream(9000, "chain"))
-    monkeypatch.setattr(random_walk, "accepted", hot)
+    monkeypatch.setattr(random_walk, "draw_acceptance", hot)
     wrong = claim.drawn("bumps", claim.RULED["bumps"], stream(9000, "chain"))
     found = [claim.distance(claim.uniform("bumps", x), 40) for x in (right, wrong)]
     assert found[0] < LIMIT < found[1]

@@ -7,7 +7,7 @@ import pytest
 from ebmbench.claims.testing.bench import Bench
 from ebmbench.claims.testing.digits_protocol import open_digits
 from ebmbench.experiment import classifier
-from ebmbench.features import reference
+from ebmbench.features.classifier import load_classifier
 from ebmbench.workspace.store import Store
 from tests.features.project import digits
 
@@ -16,7 +16,7 @@ def test_a_claim_finds_the_classifier_that_the_stage_trained(monkeypatch: pytest
     root = digits()
     monkeypatch.setattr(classifier, "train", None)
     bench = Bench(root)
-    assert bench.classifier(open_digits(bench)).name == reference.load(root / "features" / "digits").name
+    assert bench.classifier(open_digits(bench)).name == load_classifier(root / "features" / "digits").name
 
 
 def test_fresh_makes_each_result_anew_once(tmp_path: Path) -> None:

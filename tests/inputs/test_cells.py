@@ -181,7 +181,7 @@ def test_training_begins_with_the_check(project: Path, capsys: pytest.CaptureFix
     assert train.main(["mine", "dsm"]) == 2
     line = "error: params.yaml: sampling.chains: found 20 on mine, allowed: at most 10, as many as test images\n"
     assert capsys.readouterr().err == line
-    assert not (project / "runs").exists()
+    assert not (project / "runs" / "tiny" / "mine").exists()
     assert not list((project / "work").rglob("*.safetensors"))
     write(project, tree("dsm", {}, sampling={"chains": 10}))
     assert [stage.main(["mine", "dsm"]) for stage in (train, sample)] == [0, 0]
@@ -192,7 +192,7 @@ def test_planning_knows_the_facts_of_data_that_are_prepared(project: Path) -> No
         prepare_workspace(project, write(project, tree("dsm", {})))
     with pytest.raises(UserError, match=r"methods\.dsm\.model: convnet B: found images of"):
         prepare_workspace(project, write(project, tree("dsm", {"model": "convnet"}, sampling={"chains": 10})))
-    assert not (project / "runs").exists()
+    assert not (project / "runs" / "tiny" / "mine").exists()
     prepare_workspace(project, write(project, tree("dsm", {}, sampling={"chains": 10})))
 
 

@@ -137,22 +137,21 @@ def test_a_report_can_be_released_once(clone: Clone) -> None:
 def test_a_method_of_ones_own_is_one_file(clone: Clone) -> None:
     """The contributing guide's example, word for word, then what the guide says to do with it."""
     guide = (clone.root / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    code = re.search(r"```python\n(.*?)```", guide, re.DOTALL)
+    code = re.search(r"```python\n# ebmbench/methods/blur.py\n(.*?)```", guide, re.DOTALL)
     assert code
-    (clone.root / "ebmbench/methods/flip.py").write_text(code[1], encoding="utf-8")
-    clone.edit("suites/defaults.yaml", "methods:\n  mle:", "methods:\n  flip: {weight: 1.0}\n  mle:")
-    clone.edit("params.yaml", "methods:\n  nce:", "methods:\n  flip: {weight: 1.0}\n  nce:")
-    clone.edit("params.yaml", "methods: [nce, dsm]", "methods: [nce, dsm, flip]")
+    (clone.root / "ebmbench/methods/blur.py").write_text(code[1], encoding="utf-8")
+    clone.edit("params.yaml", "methods:\n  nce:", "methods:\n  blur: {sigma: 0.3}\n  nce:")
+    clone.edit("params.yaml", "methods: [nce, dsm]", "methods: [nce, dsm, blur]")
     clone.run("ebmbench", "run")
-    assert clone.outcomes() == dict.fromkeys({*cell("flip"), "report"}, "ran")
+    assert clone.outcomes() == dict.fromkeys({*cell("blur"), "report"}, "ran")
     frame = ebmbench.load_results(clone.root / "reports/tiny/latest")
-    rows = frame[(frame["method"] == "flip") & (frame["metric"] == "fisher")]
+    rows = frame[(frame["method"] == "blur") & (frame["metric"] == "fisher")]
     assert set(rows["status"]) == {"ok"}
     assert rows["value"].notna().all()
-    assert "| flip |" in (clone.root / "reports/tiny/latest/report.md").read_text(encoding="utf-8")
-    assert "flip" in clone.run("ebmbench", "list", "methods")
+    assert "| blur |" in (clone.root / "reports/tiny/latest/report.md").read_text(encoding="utf-8")
+    assert "blur" in clone.run("ebmbench", "list", "methods")
     contract = "tests/contracts/test_methods.py"
-    assert " passed" in clone.run("pytest", "-q", "-p", "no:cacheprovider", "--no-cov", contract, "-k", "flip")
+    assert " passed" in clone.run("pytest", "-q", "-p", "no:cacheprovider", "--no-cov", contract, "-k", "blur")
 
 
 def test_that_run_was_compared_with_the_release_and_left_nothing_stale(clone: Clone) -> None:
@@ -160,8 +159,8 @@ def test_that_run_was_compared_with_the_release_and_left_nothing_stale(clone: Cl
     assert since == "since 0.0.1: 0 numbers got worse, 0 got better (reports/tiny/comparison.md)"
     page = (clone.root / "reports/tiny/comparison.md").read_text(encoding="utf-8")
     assert page == clone.run("ebmbench", "compare", "reports/tiny/0.0.1")
-    assert "| `two_moons` | flip | – | all " in page
-    assert "| `methods.flip.weight` | `–` | `1.0` |" in page
+    assert "| `two_moons` | blur | – | all " in page
+    assert "| `methods.blur.sigma` | `–` | `0.3` |" in page
     assert clone.stale() == set()
     ignored = ["git", "check-ignore", "reports/tiny/comparison.md"]
     assert subprocess.run(ignored, cwd=clone.root, capture_output=True, check=False).returncode == 0
