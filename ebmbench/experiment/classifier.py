@@ -27,7 +27,7 @@ def train_classifier(facts: Facts, train_split: Split, test_split: Split, settin
         "facts": facts.as_dict(),
         "labels": labels,
         "settings": settings.model_dump(),
-        "code": code_hash([train.__module__]),
+        "code": code_hash([ReferenceClassifier.__module__]),
     }
     key = digest(inputs)
     return store.obtain(key, lambda _, result: _fill(result, facts, train_split, test_split, settings))
