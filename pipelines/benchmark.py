@@ -22,7 +22,6 @@ from pipelines.outcome import (
     STOPPED_EARLY,
     Printable,
     Result,
-    error_exit_code,
     forecast,
     print_outcome,
     read_result,
@@ -104,7 +103,7 @@ def main(arguments: list[str] | None = None) -> int:
         return print_outcome(lambda: _run_or_forecast(options), options.json)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
-        return error_exit_code(error)
+        return error.exit_code
     except KeyboardInterrupt:
         print(STOPPED_EARLY, file=sys.stderr)
         return EXIT_STOPPED

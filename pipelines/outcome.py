@@ -27,7 +27,6 @@ GOOD = frozenset({RAN, RESTORED, SKIPPED})
 _WORST_FIRST = (FAILED, BLOCKED, STOPPED, RAN, RESTORED, SKIPPED)
 
 EXIT_FAILED = 1
-EXIT_USER_ERROR = 2
 STOPPED_EARLY = "stopped before anything was done"
 
 
@@ -244,11 +243,6 @@ def print_outcome(make: Callable[[], Printable], as_json: bool) -> int:
     return outcome.exit_code
 
 
-def error_exit_code(error: UserError) -> int:
-    """The exit code of an error: 2, a wrong request, unless the error has another."""
-    return int(getattr(error, "exit_code", EXIT_USER_ERROR))
-
-
 def _print_json(make: Callable[[], Printable]) -> int:
     """Print exactly one object on stdout, for an error too; all else goes to stderr."""
     try:
@@ -258,7 +252,7 @@ def _print_json(make: Callable[[], Printable]) -> int:
         record = outcome.record
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
-        record = {"exit_code": error_exit_code(error), "error": str(error)}
+        record = {"exit_code": error.exit_code, "error": str(error)}
     except KeyboardInterrupt:
         record = {"exit_code": EXIT_STOPPED, "error": STOPPED_EARLY}
     print(json.dumps(record, indent=2))
