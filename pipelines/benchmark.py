@@ -9,13 +9,17 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ebmbench.errors import DEBUG, UserError, in_words, make_console_safe
 from ebmbench.workspace.layout import OUTCOMES, report_of, require_pipeline
 from ebmbench.workspace.locks import hold_workspace
+from pipelines.execution.head_start import HeadStart, Run, use_run
+from pipelines.execution.local import Runner, open_runner
 from pipelines.execution.signals import EXIT_STOPPED, describe_interrupt, raise_on_sigterm, stop_exit_code
+from pipelines.execution.warm import open_warm_dvc
 from pipelines.options import add_options, scheduler_of
 from pipelines.outcome import (
     EXIT_FAILED,
@@ -26,7 +30,8 @@ from pipelines.outcome import (
     print_outcome,
     read_result,
 )
-from pipelines.planning.plan import Plan, read_plan, use_plan
+from pipelines.planning.lockfile import LockBuffer
+from pipelines.planning.plan import Plan, read_plan
 from pipelines.planning.resources import count_jobs
 
 if TYPE_CHECKING:
@@ -59,37 +64,49 @@ def run(
     jobs = count_jobs(jobs)
     require_pipeline(root)
     try:
-        with raise_on_sigterm(), hold_workspace(root, wait):
+        with raise_on_sigterm(), hold_workspace(root, wait), open_warm_dvc(root) as warm:
             prepare()
-            plan = read_plan(root, only)
+            LockBuffer(root).recover()
+            plan = read_plan(root, only, warm.call)
             if not plan.todo:
                 return Result(report=report_of(root), only=plan.only)
-            return _run_flow(root, plan, jobs, keep_going, scheduler)
+            with open_runner(root, plan, jobs, scheduler, warm) as runner:
+                return _run_flow(root, plan, runner, jobs, keep_going, scheduler)
     except KeyboardInterrupt as interrupt:
         stopped = describe_interrupt(interrupt)
         return Result(exit_code=stop_exit_code(stopped), stopped=stopped, only=tuple(only))
 
 
-def _run_flow(root: Path, plan: Plan, jobs: int, keep_going: bool, scheduler: str | None) -> Result:
+def _run_flow(
+    root: Path, plan: Plan, runner: Runner, jobs: int | None, keep_going: bool, scheduler: str | None
+) -> Result:
+    """Run the plan as a Prefect flow. The first stages start while Prefect does."""
     from pipelines.flows.server import prepare_prefect
 
     (root / OUTCOMES).unlink(missing_ok=True)
-    prepare_prefect(root)
-    import httpx
-
-    from pipelines.flows.benchmark import benchmark
-
+    early = HeadStart(runner, plan, keep_going)
     try:
-        with use_plan(plan):
+        prepare_prefect(root, meanwhile=lambda: import_module("pipelines.flows.benchmark"))
+        from pipelines.flows.benchmark import benchmark
+
+        with use_run(Run(plan, early)):
             state = benchmark(str(root), jobs, keep_going, list(plan.only) or None, scheduler, return_state=True)
-    except (httpx.HTTPError, KeyboardInterrupt):  # the server died, or a second Ctrl-C: the result may be saved already
-        if (result := read_result(root)) is not None:
+    except BaseException as error:  # the server died, or a second Ctrl-C: the result may be saved already
+        if _is_interruption(error) and (result := read_result(root)) is not None:
             return result
         raise
+    finally:
+        early.close()
     if (result := read_result(root)) is None:  # the flow crashed before it saved a result; this raises its error
         state.result()
         raise RuntimeError(f"the flow ended without a result: {state}")
     return result
+
+
+def _is_interruption(error: BaseException) -> bool:
+    import httpx
+
+    return isinstance(error, httpx.HTTPError | KeyboardInterrupt)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -18,6 +18,7 @@ from ebmbench.workspace.files import read_json, write_json
 from ebmbench.workspace.layout import OUTCOMES, REPORT, report_of, require_pipeline
 from ebmbench.workspace.locks import require_idle
 from pipelines.execution.signals import EXIT_STOPPED, stop_exit_code
+from pipelines.execution.warm import open_warm_dvc
 from pipelines.planning.plan import Plan, read_plan
 from pipelines.planning.selection import suite_cells
 
@@ -215,7 +216,8 @@ def forecast(root: Path, only: Sequence[str] = (), wait: bool = False) -> Foreca
     """Plan a run without running it. No other run may be active: DVC could not tell what is stale."""
     require_pipeline(root)
     require_idle(root, wait)
-    return Forecast(read_plan(root, only))
+    with open_warm_dvc(root) as warm:
+        return Forecast(read_plan(root, only, warm.call))
 
 
 class Printable(Protocol):

@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ PAUSE_SECONDS = 1.0
 # dvc/lock.py (the whole repository) and dvc/rwlock.py (one path); `--wait-for-lock` waits only for the first.
 _LOCK_ERRORS = ("Unable to acquire lock", "is busy, it is being blocked by")
 _TABLE_ERRORS = ("RWLock-file", "codec can't decode")
+Call = Callable[[Path, tuple[str, ...]], tuple[int, str, str]]
 _TABLE, _TABLE_LOCK = "rwlock", "rwlock.lock"
 _TABLE_SECONDS = 3.0  # DVC holds the table's lock for milliseconds
 _CLOCK_SECONDS = 2.0  # tolerance between the start of a process and the time of a file
@@ -55,14 +56,14 @@ def environment() -> dict[str, str]:
     return {**os.environ, **own}
 
 
-def run_dvc(root: Path, *words: str, patience: float = PATIENCE_SECONDS) -> str:
+def run_dvc(root: Path, *words: str, patience: float = PATIENCE_SECONDS, call: Call | None = None) -> str:
     """Run `dvc <words>` and return its output; raise a `UserError` with DVC's own message if it fails.
 
     While another `dvc` is active in the workspace the call is repeated, for `patience` seconds.
     """
     give_up = time.monotonic() + patience
     while True:
-        code, output, errors = _call(root, words)
+        code, output, errors = (call or call_dvc)(root, words)
         if code == 0:
             return output
         if repair_lock_table(root, errors):
@@ -72,8 +73,11 @@ def run_dvc(root: Path, *words: str, patience: float = PATIENCE_SECONDS) -> str:
         time.sleep(PAUSE_SECONDS)
 
 
-def _call(root: Path, words: tuple[str, ...]) -> tuple[int, str, str]:
-    """Exit code, output and errors. Ctrl-C does not reach it: DVC writes files in place and must not be cut off."""
+def call_dvc(root: Path, words: tuple[str, ...]) -> tuple[int, str, str]:
+    """Run `dvc <words>` as a new process, and return its exit code, output and errors.
+
+    Ctrl-C does not reach it: DVC writes files in place and must not be cut off.
+    """
     with subprocess.Popen(
         [*DVC, *words],
         cwd=root,

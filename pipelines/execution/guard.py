@@ -14,34 +14,41 @@ import contextlib
 import fcntl
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 GRACE_SECONDS = 3.0
 _PATIENCE_SECONDS = 3.0  # DVC holds its lock for a second or so; also while it stores large outputs
-_DVC_LOCK = ".dvc/tmp/lock"
+DVC_LOCK = ".dvc/tmp/lock"
 
 
 def main(pipe: int, command: list[str]) -> int:
     """Run the command in a process group of its own and return its exit code, as a shell would."""
+    os.set_inheritable(pipe, False)
+    ignored = [signal.SIGPIPE, signal.SIGXFSZ]  # by Python, and so by what it starts
+    return guard(pipe, lambda: os.posix_spawnp(command[0], command, os.environ, setpgroup=0, setsigdef=ignored))
+
+
+def guard(pipe: int, start: Callable[[], int]) -> int:
+    """Let `start` make a child in a process group of its own, and wait for it; returns its exit code."""
     signal.signal(signal.SIGTERM, _exit)
     # A flow started with `&` ignores SIGINT, and the command would inherit that.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    child = subprocess.Popen(command, process_group=0)
+    child, status = start(), None
     try:
-        threading.Thread(target=_stop_when_closed, args=(pipe, child.pid), daemon=True).start()
-        _wait_unreaped(child)
+        threading.Thread(target=_stop_when_closed, args=(pipe, child), daemon=True).start()
+        status = _wait_unreaped(child)
     except SystemExit:
-        with _hold_dvc_lock():
-            _signal_group(child.pid, signal.SIGKILL)
+        with hold_dvc_lock():
+            _signal_group(child, signal.SIGKILL)
         raise
     finally:
-        _signal_group(child.pid, signal.SIGKILL)  # what the command left in the background
-        code = child.wait()
+        _signal_group(child, signal.SIGKILL)  # what the command left in the background
+        status = os.waitpid(child, 0)[1] if status is None else status
+    code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code
 
 
@@ -52,18 +59,18 @@ def _exit(number: int, frame: FrameType | None) -> None:
 def _stop_when_closed(pipe: int, group: int) -> None:
     while os.read(pipe, 1):
         pass
-    with _hold_dvc_lock():
+    with hold_dvc_lock():
         _signal_group(group, signal.SIGINT)
     time.sleep(GRACE_SECONDS)
-    with _hold_dvc_lock():
+    with hold_dvc_lock():
         _signal_group(group, signal.SIGKILL)
 
 
 @contextlib.contextmanager
-def _hold_dvc_lock() -> Iterator[None]:
+def hold_dvc_lock(path: str = DVC_LOCK) -> Iterator[None]:
     """Hold the lock of the DVC repository, if there is one; after a few seconds go on without it."""
     try:
-        lock = os.open(_DVC_LOCK, os.O_RDWR)
+        lock = os.open(path, os.O_RDWR)
     except OSError:
         yield
         return
@@ -84,12 +91,15 @@ def _try_lock(lock: int) -> bool:
     return True
 
 
-def _wait_unreaped(child: subprocess.Popen[bytes]) -> None:
-    """Wait, but leave the zombie: while it exists, no other process group can get its number."""
-    if hasattr(os, "waitid"):
-        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    else:
-        child.wait()
+def _wait_unreaped(child: int) -> int | None:
+    """Wait, but leave the zombie: while it exists, no other process group can get its number.
+
+    Where that is not possible (macOS), the zombie is gone, and this returns its status.
+    """
+    if not hasattr(os, "waitid"):
+        return os.waitpid(child, 0)[1]
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    return None
 
 
 def _signal_group(group: int, number: signal.Signals) -> None:

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from ebmbench.errors import UserError
 from pipelines.execution.process import reproduce
+from pipelines.execution.warm import WarmDvc
 from pipelines.outcome import Outcome
 from pipelines.planning.plan import Plan, Stage
 from pipelines.planning.resources import Capacity, count_jobs
@@ -37,10 +38,11 @@ class Runner(Protocol):
 
 
 @contextmanager
-def open_runner(root: Path, plan: Plan, jobs: int | None, scheduler: str | None) -> Iterator[Runner]:
+def open_runner(root: Path, plan: Plan, jobs: int | None, scheduler: str | None, warm: WarmDvc) -> Iterator[Runner]:
     """A runner on this machine, or on the workers of a Dask scheduler; Dask is imported only then."""
     if scheduler is None:
-        yield LocalRunner(root, plan, count_jobs(jobs))
+        warm.load_libraries()
+        yield LocalRunner(root, plan, count_jobs(jobs), warm)
         return
     from pipelines.cluster.client import connect
 
@@ -51,8 +53,8 @@ def open_runner(root: Path, plan: Plan, jobs: int | None, scheduler: str | None)
 class LocalRunner:
     """Runs stages in the workspace itself."""
 
-    def __init__(self, root: Path, plan: Plan, jobs: int) -> None:
-        self.root, self.jobs = root, jobs
+    def __init__(self, root: Path, plan: Plan, jobs: int, warm: WarmDvc | None = None) -> None:
+        self.root, self.jobs, self.warm = root, jobs, warm
         self.gpus = {stage.name: stage.gpus for stage in plan.todo if stage.gpus}
         self.pool = GpuPool(visible_gpus() if self.gpus else [])
         _check_gpus(plan.todo, self.pool.size)
@@ -69,7 +71,7 @@ class LocalRunner:
     def run(self, stage: str, stop: Event, force: bool = False) -> Outcome:
         """Bring one stage up to date."""
         with self.pool.lend(self.gpus.get(stage, 0)) as variables:
-            return reproduce(self.root, stage, stop, variables=variables, force=force)
+            return reproduce(self.root, stage, stop, variables=variables, force=force, warm=self.warm)
 
 
 class GpuPool:

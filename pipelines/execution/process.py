@@ -1,7 +1,8 @@
 """Run a command under `guard.py`, and a stage with it: `dvc --wait-for-lock repro --single-item STAGE`.
 
 Without `--wait-for-lock` stages that run at once fail for want of DVC's lock; without `--single-item` they fail because
-an unchanged upstream "is busy". Other lock errors are retried; all other errors are the stage's.
+an unchanged upstream "is busy". Other lock errors are retried; all other errors are the stage's. With a `WarmDvc` the
+same command runs in a fork.
 """
 
 import os
@@ -9,8 +10,10 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Event
 
@@ -20,8 +23,9 @@ from ebmbench.workspace.progress import VARIABLE
 from pipelines.display import progress_file
 from pipelines.execution import guard
 from pipelines.execution.dvc import DVC, PAUSE_SECONDS, environment, is_lock_error, repair_lock_table
+from pipelines.execution.warm import WarmDvc
 from pipelines.outcome import FAILED, RAN, RESTORED, SKIPPED, STOPPED, Outcome
-from pipelines.planning.lockfile import describe_mismatch, mismatched_inputs, read_entry, remove_from_run_cache
+from pipelines.planning.lockfile import Entry, describe_mismatch, mismatched_inputs, read_entry, remove_from_run_cache
 
 Process = subprocess.Popen[bytes]
 RETRY_SECONDS = 120.0
@@ -85,6 +89,7 @@ def reproduce(
     options: Sequence[str] = ("--single-item",),
     variables: Mapping[str, str] = {},
     force: bool = False,
+    warm: WarmDvc | None = None,
 ) -> Outcome:
     """Let DVC bring one stage up to date; with the default options its upstreams are left as they are.
 
@@ -95,7 +100,9 @@ def reproduce(
     forget_failure(root, suite_of(root), stage)  # an old reason must not explain a stage that now cannot even start
     start = time.monotonic()
     with progress_file(root, stage) as progress:
-        kind = _reproduce(root, stage, stop, [*options], {**variables, VARIABLE: str(progress)}, force)
+        variables = {**variables, VARIABLE: str(progress)}
+        dvc = _Dvc(root, stage, stop, variables, warm if warm and warm.is_ready() else None)
+        kind = _reproduce(dvc, [*options], force)
     text = _read(root / log)
     if kind == RAN and text is not None:
         kind = classify_log(stage, text)
@@ -103,31 +110,60 @@ def reproduce(
     return Outcome(kind, seconds=round(time.monotonic() - start, 3), log=log.as_posix(), cause=cause)
 
 
-def _reproduce(
-    root: Path, stage: str, stop: Event, options: list[str], variables: Mapping[str, str], force: bool
-) -> str:
+@dataclass
+class _Dvc:
+    """How DVC is called for one stage: in a fork, or as a new process."""
+
+    root: Path
+    stage: str
+    stop: Event
+    variables: Mapping[str, str]
+    warm: WarmDvc | None
+
+    @property
+    def log(self) -> Path:
+        return self.root / log_path(self.stage)
+
+    def run(self, words: list[str]) -> int | None:
+        words = ["--wait-for-lock", *words]
+        if self.warm is not None:
+            try:
+                return self.warm.run(self.stage, words, self.log, self.stop, self.variables)
+            except ConnectionError:  # the process to fork from was killed
+                self.warm = None
+        return run_guarded([*DVC, *words], self.log, self.root, self.stop, self.variables)
+
+    def read_entry(self) -> Entry:
+        return self.warm.entries.read(self.stage) if self.warm else read_entry(self.root / DVC_LOCK, self.stage)
+
+
+def _reproduce(dvc: _Dvc, options: list[str], force: bool) -> str:
     """Run the stage until `dvc.lock` names the inputs that it used; after some attempts it counts as failed."""
-    log = root / log_path(stage)
     for _ in range(_ATTEMPTS):
         if force:
-            remove_from_run_cache(root, read_entry(root / DVC_LOCK, stage))
-        words = [*options, *(["--force"] if force else []), stage]
-        kind = retry_dvc(["repro", *words], log, root, stop, variables)
-        inputs = mismatched_inputs(root, read_entry(root / DVC_LOCK, stage)) if kind == RAN else []
+            remove_from_run_cache(dvc.root, dvc.read_entry())
+        words = ["repro", *options, *(["--force"] if force else []), dvc.stage]
+        kind = _retry(partial(dvc.run, words), dvc.log, dvc.root, dvc.stop)
+        inputs = mismatched_inputs(dvc.root, dvc.read_entry()) if kind == RAN else []
         if not inputs:
             return kind
         force = True
-        with suppress(OSError), log.open("a", encoding="utf-8") as file:
+        with suppress(OSError), dvc.log.open("a", encoding="utf-8") as file:
             file.write(f"error: {describe_mismatch(inputs)}; the stage runs again\n")
     return FAILED
 
 
 def retry_dvc(words: list[str], log: Path, root: Path, stop: Event, variables: Mapping[str, str]) -> str:
     """Run a `dvc` command, again after lock errors; returns RAN, FAILED or STOPPED."""
+    command = [*DVC, "--wait-for-lock", *words]
+    return _retry(lambda: run_guarded(command, log, root, stop, variables), log, root, stop)
+
+
+def _retry(run: Callable[[], int | None], log: Path, root: Path, stop: Event) -> str:
     give_up = time.monotonic() + RETRY_SECONDS
     read = 0
     while not stop.is_set():
-        code = run_guarded([*DVC, "--wait-for-lock", *words], log, root, stop, variables)
+        code = run()
         if code is None:
             break
         if code == 0:

@@ -22,16 +22,17 @@ from prefect.exceptions import TerminationSignal
 from prefect.states import Cancelled, Completed, Failed
 
 from ebmbench.errors import in_words
-from ebmbench.workspace.layout import REPORT
 from ebmbench.workspace.locks import hold_workspace
 from pipelines.display import progress_reader, repeat, show_progress
+from pipelines.execution.head_start import current_run, forced_stages
 from pipelines.execution.local import Runner, open_runner
 from pipelines.execution.queue import RunStage, run_queue
 from pipelines.execution.signals import BY_SIGTERM, IN_PREFECT, describe_interrupt
+from pipelines.execution.warm import open_warm_dvc
 from pipelines.flows.artifacts import REFRESH_SECONDS, Artifacts
 from pipelines.flows.publish import add_comparison
 from pipelines.outcome import FAILED, STOPPED, Outcome, Result, Unfinished, conclude, write_result
-from pipelines.planning.plan import Plan, Stage, current_plan, read_plan
+from pipelines.planning.plan import Plan, Stage, read_plan
 
 _POLL_SECONDS = 2.0  # between two looks at the state of the flow run
 
@@ -47,12 +48,15 @@ def benchmark(
     """Bring every stale stage up to date, or with `only` those that these cells need, here or on Dask's workers."""
     folder = Path(root).resolve()
     with ExitStack() as stack:
-        plan = current_plan()
-        if plan is None:
+        run = current_run()
+        if run is None:
             stack.enter_context(hold_workspace(folder))
-            plan = read_plan(folder, only or ())
-        with open_runner(folder, plan, jobs, scheduler) as runner:
-            return flow_state(run_plan(folder, plan, runner, keep_going))
+            warm = stack.enter_context(open_warm_dvc(folder))
+            plan = read_plan(folder, only or (), warm.call)
+            runner = stack.enter_context(open_runner(folder, plan, jobs, scheduler, warm))
+        else:
+            plan, runner = run.plan, run.runner
+        return flow_state(run_plan(folder, plan, runner, keep_going))
 
 
 def run_plan(root: Path, plan: Plan, runner: Runner, keep_going: bool) -> Result:
@@ -78,9 +82,7 @@ def _run_stages(root: Path, artifacts: Artifacts, runner: Runner, keep_going: bo
                 outcomes[stage.name] = outcome
             artifacts.count(stage, outcome)
 
-        # Always the report: a failure that left no note changes nothing that DVC sees of it.
-        forced = {REPORT, *(stage.name for stage in plan.todo if stage.force)}
-        run_stage = _as_task(runner, forced)
+        run_stage = _as_task(runner, forced_stages(plan))
         stopped = _catch_stop(lambda: run_queue(plan, runner.capacity, run_stage, keep_going, on_event, stop), stop)
     return conclude(root, plan, outcomes, time.monotonic() - start, stopped)
 

@@ -25,10 +25,12 @@ from pipelines.execution.clone import (
     resolve_commit,
 )
 from pipelines.execution.local import open_runner
+from pipelines.execution.warm import open_warm_dvc
 from pipelines.flows.benchmark import flow_state, run_plan
 from pipelines.flows.publish import commit_results, copy_report
 from pipelines.flows.serve import RunRequest
 from pipelines.outcome import Result
+from pipelines.planning.lockfile import LockBuffer
 from pipelines.planning.plan import read_plan
 
 
@@ -83,11 +85,13 @@ def _run(request: RunRequest) -> Result:
 
 
 def _run_benchmark(request: RunRequest) -> Result:
-    plan = read_plan(request.folder, request.only)
-    if not plan.todo:
-        return Result(report=report_of(request.folder), only=plan.only)
-    with open_runner(request.folder, plan, request.jobs, None) as runner:
-        return run_plan(request.folder, plan, runner, keep_going=True)
+    LockBuffer(request.folder).recover()
+    with open_warm_dvc(request.folder) as warm:
+        plan = read_plan(request.folder, request.only, warm.call)
+        if not plan.todo:
+            return Result(report=report_of(request.folder), only=plan.only)
+        with open_runner(request.folder, plan, request.jobs, None, warm) as runner:
+            return run_plan(request.folder, plan, runner, keep_going=True)
 
 
 def _publish(request: RunRequest, result: Result, commit: str) -> None:

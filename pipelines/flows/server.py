@@ -43,8 +43,11 @@ _APP = ["uvicorn", "--factory", "prefect.server.api.server:create_app", "--log-l
 LOOPBACK = "127.0.0.1"
 
 
-def prepare_prefect(root: Path, start: Start | None = None) -> None:
-    """Set the environment, import Prefect, and start a server unless the user has named one."""
+def prepare_prefect(root: Path, start: Start | None = None, meanwhile: Callable[[], object] = lambda: None) -> None:
+    """Set the environment, import Prefect, and start a server unless the user has named one.
+
+    `meanwhile` is called while the server is starting, or now.
+    """
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
     for name in ("no_proxy", "NO_PROXY"):  # no proxy between the flow and its own machine
@@ -55,12 +58,21 @@ def prepare_prefect(root: Path, start: Start | None = None) -> None:
     from prefect.context import refresh_global_settings_context
     from prefect.settings import PREFECT_API_URL
 
-    if not PREFECT_API_URL.value():
-        os.environ["PREFECT_API_URL"] = (start or start_server)(root, at_exit)
-        refresh_global_settings_context()
+    if PREFECT_API_URL.value():
+        meanwhile()
+        return
+    url = start(root, at_exit) if start else start_server(root, at_exit, meanwhile=meanwhile)
+    os.environ["PREFECT_API_URL"] = url
+    refresh_global_settings_context()
 
 
-def start_server(root: Path, owner: ExitStack, port: int | None = None, settings: Settings = _EPHEMERAL) -> str:
+def start_server(
+    root: Path,
+    owner: ExitStack,
+    port: int | None = None,
+    settings: Settings = _EPHEMERAL,
+    meanwhile: Callable[[], object] = lambda: None,
+) -> str:
     """Start a Prefect server on the loopback interface and return the address of its API; `owner` ends it."""
     log = root / LOGS / "prefect-server.log"
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -68,6 +80,7 @@ def start_server(root: Path, owner: ExitStack, port: int | None = None, settings
     port = port or _free_port()
     command = [sys.executable, "-m", *_APP, "--host", LOOPBACK, "--port", str(port)]
     process = owner.enter_context(start_guarded(command, log, root, {**os.environ, **_log_levels(), **settings}))
+    meanwhile()
     _wait_until_healthy(process, port, log, before)
     return f"http://{LOOPBACK}:{port}/api"
 

@@ -7,21 +7,29 @@ pushed leaves an entry there without outputs.
 Values: DVC hashes a stage's inputs after the stage has ended. If a file is edited in that moment, `dvc.lock` and the
 run-cache name the edited file as the input. The stage's own record (`ebmbench/workspace/record.py`) has the hash of
 what it read, and a stage whose entry differs from its record runs again.
+
+DVC itself reads and writes all entries for every stage. That takes seconds in a large suite, and no two stages do it at
+once. `LockBuffer` gives a stage its own entry alone, and writes the new ones into `dvc.lock` together.
 """
 
 import re
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from ebmbench.config.yaml import plain
 from ebmbench.workspace.files import write_text
+from ebmbench.workspace.layout import DVC_LOCK, LOCK_ENTRIES, file_stem
 from ebmbench.workspace.record import hash_of, is_record, read_record
+from pipelines.execution import guard
 
 _RUN_CACHE = Path(".dvc/cache/runs")
 _HEAD = "schema: '2.0'\nstages:\n"
 _ENTRY = re.compile(r"^  (?P<stage>\S[^:]*):$")  # two spaces: a key below `stages:`, which DVC writes last
+_WRITE_SECONDS = 5.0  # after which new entries are written into `dvc.lock`
 _OUTPUT = re.compile(r"^    - path: (?P<path>.+)$")
 
 Entry = Mapping[str, Any]  # the value of one stage in `dvc.lock`
@@ -34,18 +42,86 @@ def entry_text(lock: Path, stage: str) -> str:
 
 def read_entry(lock: Path, stage: str) -> Entry:
     """The entry of one stage as values, without parsing the whole file, which takes a second."""
-    entry = plain(entry_text(lock, stage) or "{}")
+    return parse_entry(entry_text(lock, stage), stage)
+
+
+def parse_entry(text: str, stage: str) -> Entry:
+    """The entry of one stage as values."""
+    entry = plain(text or "{}")
     return dict(entry.get(stage) or {}) if isinstance(entry, dict) else {}
 
 
+def entry_texts(lock: Path) -> dict[str, str]:
+    """The lines of every stage."""
+    texts: dict[str, list[str]] = {}
+    for name, line in _lines(lock):
+        if name is not None:
+            texts.setdefault(name, []).append(line)
+    return {name: "".join(lines) for name, lines in texts.items()}
+
+
 def write_entries(lock: Path, entries: Mapping[str, str]) -> None:
-    """Replace or add the entries of these stages; an empty text removes an entry."""
-    others = [line for name, line in _lines(lock) if name is not None and name not in entries]
-    text = "".join([*others, *entries.values()])
+    """Replace or add the entries of these stages, as DVC does; an empty text removes an entry."""
+    text = "".join({**entry_texts(lock), **entries}.values())
     if text:
         write_text(lock, _HEAD + text)
     else:
         lock.unlink(missing_ok=True)  # DVC refuses one without stages
+
+
+class LockBuffer:
+    """The entries of `dvc.lock` while stages run. New ones are files in `work/`, and soon written into `dvc.lock`.
+
+    What a killed run has left there is written by the next. Until then `dvc repro` finds such a stage in its run-cache.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.lock, self.folder = root / DVC_LOCK, root / LOCK_ENTRIES
+        self._new: dict[str, str] = {}
+        self._texts = entry_texts(self.lock)
+        self._written = time.monotonic()
+        self._busy = Lock()
+
+    def recover(self) -> None:
+        """Take what a killed run has left, unless `dvc.lock` is newer."""
+        last = self.lock.stat().st_mtime_ns if self.lock.exists() else 0
+        for file in sorted(self.folder.glob("*.yaml")):
+            if file.stat().st_mtime_ns > last:
+                self._new |= entry_texts(file)
+            file.unlink()
+        self.write()
+
+    def file(self, stage: str) -> Path:
+        """Where the new entry of a stage goes."""
+        return self.folder / f"{file_stem(stage)}.yaml"
+
+    def text(self, stage: str) -> str:
+        """The lines of a stage's entry; empty if there are none."""
+        return self._texts.get(stage, "")
+
+    def read(self, stage: str) -> Entry:
+        """The entry of a stage as values."""
+        return parse_entry(self.text(stage), stage)
+
+    def take(self, stage: str) -> None:
+        """Take the new entry of a stage that has ended, if it has one."""
+        with suppress(FileNotFoundError):
+            text = self.file(stage).read_text(encoding="utf-8")
+            with self._busy:
+                self._texts[stage] = self._new[stage] = text
+        if time.monotonic() - self._written > _WRITE_SECONDS:
+            self.write()
+
+    def write(self) -> None:
+        """Write all new entries into `dvc.lock`."""
+        with self._busy:
+            if self._new:
+                with guard.hold_dvc_lock(str(self.lock.parent / guard.DVC_LOCK)):
+                    write_entries(self.lock, self._new)
+            for stage in self._new:
+                self.file(stage).unlink(missing_ok=True)
+            self._new.clear()
+            self._written = time.monotonic()
 
 
 def output_paths(lock: Path, stage: str) -> list[str]:

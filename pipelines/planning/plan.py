@@ -7,9 +7,8 @@ follows a changed one may turn out unchanged: DVC then skips it when its turn co
 import csv
 import json
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Container, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 from ebmbench.config.yaml import read_mapping
 from ebmbench.errors import UserError
 from ebmbench.workspace.layout import DVC_LOCK, REPORT, report_folder, suite_of
-from pipelines.execution.dvc import run_dvc
+from pipelines.execution.dvc import Call, call_dvc, run_dvc
 from pipelines.planning.lockfile import describe_mismatch, mismatched_inputs
 from pipelines.planning.reasons import explain_changes
 from pipelines.planning.resources import read_gpu_requests
@@ -60,14 +59,16 @@ class Plan:
         )
 
 
-def read_plan(root: Path, only: Sequence[str] = ()) -> Plan:
+def read_plan(root: Path, only: Sequence[str] = (), call: Call = call_dvc) -> Plan:
     """Ask DVC what depends on what and what changed."""
     check_names(root)
-    upstreams = parse_dot(run_dvc(root, "dag", "--dot"))
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        graph = pool.submit(run_dvc, root, "dag", "--dot", call=call)
+        changes = pool.submit(run_dvc, root, "status", "--json", call=call)
+        locked = read_mapping(root / DVC_LOCK).get("stages", {})
+    upstreams, status = parse_dot(graph.result()), json.loads(changes.result())
     if only:
         upstreams = select_stages(root, upstreams, only)
-    status = json.loads(run_dvc(root, "status", "--json"))
-    locked = read_mapping(root / DVC_LOCK).get("stages", {})
     changed, forced = explain_changes(root, status, locked), _find_mismatches(root, locked, status)
     if not only and REPORT in upstreams and (reason := _outdated_rows(root)):
         forced[REPORT] = reason
@@ -122,22 +123,3 @@ def _follows(upstreams: Iterable[Stage]) -> str | None:
     stale = [stage.name for stage in upstreams if stage.why is not None]
     more = f" and {len(stale) - 1} more" if len(stale) > 1 else ""
     return f"follows {stale[0]}{more}" if stale else None
-
-
-# Not in flows/: Prefect pickles a served flow with the globals that it uses, and a context variable has no pickle.
-_CURRENT: ContextVar[Plan | None] = ContextVar("CURRENT_PLAN", default=None)
-
-
-def current_plan() -> Plan | None:
-    """The plan of a caller that has locked the workspace; None in a flow that was started by a schedule."""
-    return _CURRENT.get()
-
-
-@contextmanager
-def use_plan(plan: Plan) -> Iterator[None]:
-    """Give this plan to a flow that is called in the block."""
-    token = _CURRENT.set(plan)
-    try:
-        yield
-    finally:
-        _CURRENT.reset(token)

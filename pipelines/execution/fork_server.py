@@ -1,0 +1,257 @@
+"""Start DVC and its stages in milliseconds: fork them from a process that has their libraries loaded.
+
+Importing DVC and torch takes seconds, and a suite has many short stages. This process imports the libraries once, and
+none of the project's own code. For each request it forks a guard (`guard.py`), the guard forks DVC, and DVC's command
+`python -m ebmbench.stages…` becomes one more fork, which imports the project's code as a new process would. That fork
+is made before DVC does anything: threads and locks of DVC must not be inherited.
+
+DVC reads and writes the whole of `dvc.lock` for every stage, which takes seconds in a large suite. Here it gets the
+entry of its one stage, and writes the new entry into a file of its own. `planning/lockfile.py` puts these together.
+
+Requests come through a socket. When the other end is closed, this process ends; running stages have pipes of their own.
+It is started as `python -P fork_server.py SOCKET TOKEN`, and imports only the standard library at first.
+"""
+
+import contextlib
+import ctypes
+import gc
+import importlib
+import inspect
+import json
+import os
+import random
+import runpy
+import select
+import shlex
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # whatever else is installed
+
+from pipelines.execution.guard import guard
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path.cwd())  # as for `python -m ebmbench.stages…`
+
+READY, LOAD = b"ready", b"load"  # the first answer; the request to load what stages need
+MESSAGE_BYTES = 200_000  # a request; Linux allows 212 992
+_DVC = ("dvc.cli", "dvc.commands.repro", "dvc.repo.reproduce", "dvc.stage.run", "dvc.stage.cache", "dvc.dvcfile")
+# What stages import; whatever is missing here they import themselves. The second are loaded while there is time.
+_LIBRARIES = ("numpy", "torch", "pydantic", "pathspec", "filelock", "safetensors.torch")
+_RARE = ("pandas", "scipy.stats", "scipy.linalg", "scipy.special")
+_SHELL = set("$`|&;<>(){}[]*?~\\\n#!'\"")
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+
+
+def serve(channel: socket.socket) -> None:
+    """Import DVC, say that it is ready, and answer requests until the other end of the channel is closed."""
+    for name in _DVC:
+        importlib.import_module(name)
+    channel.send(_obstacle().encode() or READY)
+    waiting: list[str] = []
+    while True:
+        while waiting and not select.select([channel], [], [], 0)[0]:
+            _import(waiting.pop(0))
+        message, files, _, _ = socket.recv_fds(channel, MESSAGE_BYTES, 4)
+        if not message:
+            return
+        if message == LOAD:
+            _import(*_LIBRARIES)
+            waiting += _RARE
+            continue
+        _reap()
+        if os.fork() == 0:
+            channel.close()
+            _guard_dvc(json.loads(message), *files)
+        for file in files:
+            os.close(file)
+
+
+def _import(*names: str) -> None:
+    """Import libraries; one that fails is left to the stage, which then says why."""
+    for name in names:
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+    gc.freeze()  # the forks share this memory as long as nobody writes to it
+
+
+def _obstacle() -> str:
+    """Why this version of DVC cannot be used here: parts of its inside are replaced below. Empty if it can."""
+    from dvc.dvcfile import Lockfile, ProjectFile
+    from dvc.stage import run
+
+    if not isinstance(getattr(ProjectFile, "_lockfile", None), property) or not hasattr(Lockfile, "dump_stages"):
+        return "DVC's class ProjectFile has changed"
+    if list(inspect.signature(getattr(run, "_run", len)).parameters) != ["executable", "cmd", "kwargs"]:
+        return "DVC's function _run has changed"
+    return ""
+
+
+def _reap() -> None:
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _guard_dvc(request: dict[str, Any], pipe: int, output: int, errors: int, result: int) -> NoReturn:
+    """Be the guard of one `dvc` command, and write its exit code to `result`."""
+    code = 1
+    try:
+        os.setsid()  # Ctrl-C reaches the flow alone
+        os.dup2(output, 1)
+        os.dup2(errors, 2)
+        code = guard(pipe, lambda: _fork(lambda: _run_dvc(request), new_group=True))
+    except SystemExit as end:
+        code = int(end.code or 0)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(OSError):  # nobody waits any more
+            os.write(result, str(code).encode())
+        os._exit(code)
+
+
+def _fork(work: Callable[[], int], new_group: bool = False) -> int:
+    """Do the work in a child that dies with this process; returns the child's number."""
+    child = os.fork()
+    if child:
+        with contextlib.suppress(OSError):  # it has done so itself, or has ended
+            os.setpgid(child, child) if new_group else None
+        return child
+    code = 1
+    try:
+        if new_group:
+            os.setpgid(0, 0)
+        _die_with_parent()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        code = work()
+    except KeyboardInterrupt:
+        code = 130
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
+
+
+def _die_with_parent() -> None:
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died in between
+        os._exit(1)
+
+
+def _run_dvc(request: dict[str, Any]) -> int:
+    from dvc import dvcfile
+    from dvc.cli import main
+    from dvc.stage import run
+
+    os.environ.update(request["variables"])
+    stage = _StageProcess()
+    by_shell = run._run
+
+    def run_command(executable: str, cmd: str, **options: Any) -> None:
+        if not stage.run(cmd, options):
+            by_shell(executable, cmd, **options)
+
+    run._run = run_command
+    if request["entry_file"]:
+        entry = _Entry(request["entry"], Path(request["entry_file"]))
+        dvcfile.ProjectFile._lockfile = property(lambda _: entry)
+    return int(main(request["words"]))
+
+
+class _StageProcess:
+    """A child that waits for the command of a stage, and then runs it."""
+
+    def __init__(self) -> None:
+        theirs, ours = socket.socketpair()
+        self.ours: socket.socket | None = ours
+        self.pid = _fork(lambda: self._wait(theirs))
+        theirs.close()
+
+    def _wait(self, channel: socket.socket) -> int:
+        assert self.ours is not None
+        self.ours.close()
+        with channel.makefile("rb") as file:
+            text = file.read()
+        return _run_stage(**json.loads(text)) if text else 0
+
+    def run(self, cmd: str, options: dict[str, Any]) -> bool:
+        """Run a stage's command and raise DVC's error if it fails; False if it is no such command."""
+        from dvc.stage.exceptions import StageCmdFailedError
+
+        words = [] if _SHELL & set(cmd) else shlex.split(cmd)
+        if self.ours is None or words[:2] != ["python", "-m"] or not words[2].startswith("ebmbench.stages."):
+            return False
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the stage gets it too, and decides
+        try:
+            with self.ours as channel:
+                self.ours = None
+                order = {"words": words[2:], "variables": dict(options["env"]), "folder": str(options["cwd"])}
+                channel.sendall(json.dumps(order).encode())
+            code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        finally:
+            signal.signal(signal.SIGINT, before)
+        if code:
+            raise StageCmdFailedError(cmd, code)
+        return True
+
+
+def _run_stage(words: list[str], variables: dict[str, str], folder: str) -> int:
+    """What `python -m WORDS` does in a new process."""
+    os.environ.clear()
+    os.environ.update(variables)
+    os.chdir(folder)
+    random.seed()  # not what others got from the same process
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed()
+    if "torch" in sys.modules:
+        sys.modules["torch"].default_generator.seed()
+    sys.argv, sys.orig_argv = list(words), [sys.executable, "-m", *words]
+    try:
+        runpy.run_module(words[0], run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    return 0
+
+
+class _Entry:
+    """Stands for DVC's `Lockfile`: the entry of one stage, whose new text goes to a file of its own."""
+
+    relpath = "dvc.lock"
+
+    def __init__(self, text: str, file: Path) -> None:
+        self.text, self.file = text, file
+
+    def load(self) -> dict[str, Any]:
+        from dvc.utils.serialize import parse_yaml
+
+        return {"schema": "2.0", "stages": parse_yaml(self.text, "dvc.lock")} if self.text else {}
+
+    def dump_stages(self, stages: list[Any], **options: Any) -> None:
+        from dvc.stage.serialize import to_lockfile
+        from dvc.utils.serialize import dumps_yaml
+
+        entries = {name: entry for stage in stages for name, entry in to_lockfile(stage, **options).items()}
+        self.text = dumps_yaml({"stages": entries}).partition("\n")[2]
+        part = self.file.with_name(f"{self.file.name}.part")
+        part.parent.mkdir(parents=True, exist_ok=True)  # `work/` may be deleted at any time
+        part.write_text(self.text, encoding="utf-8")
+        part.replace(self.file)
+
+
+if __name__ == "__main__":
+    with socket.socket(fileno=int(sys.argv[1])) as end:
+        serve(end)
