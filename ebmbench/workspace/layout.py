@@ -38,6 +38,7 @@ FLOW = Path(WORK, "flow")
 LOGS = FLOW / "logs"
 OUTCOMES = FLOW / "outcomes.json"
 PULSES = FLOW / "pulses"
+LOCK_MEMORY = FLOW / "parsed-lock.json"
 LOCK_ENTRIES = FLOW / "entries"  # of `dvc.lock`, until they are written into it
 
 

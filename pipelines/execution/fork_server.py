@@ -35,13 +35,20 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # whatever else is installed
 
 from pipelines.execution.guard import guard
+from pipelines.planning.lock_entries import parse_entries
 
 if __name__ == "__main__":
     sys.path[0] = str(Path.cwd())  # as for `python -m ebmbench.stages…`
 
 READY, LOAD = b"ready", b"load"  # the first answer; the request to load what stages need
 MESSAGE_BYTES = 200_000  # a request; Linux allows 212 992
-_DVC = ("dvc.cli", "dvc.commands.repro", "dvc.repo.reproduce", "dvc.stage.run", "dvc.stage.cache", "dvc.dvcfile")
+_DVC = (
+    *("dvc.cli", "dvc.repo", "dvc.scm", "dvc.dvcfile", "dvc.stage.run", "dvc.stage.cache", "dvc.repo.reproduce"),
+    *("dvc.repo.index", "dvc.repo.stage", "dvc.repo.graph", "dvc.repo.metrics", "dvc.repo.params", "dvc.repo.plots"),
+    *("dvc.lock", "dvc.rwlock", "dvc.cachemgr", "dvc.data_cloud", "dvc.utils.strictyaml", "dvc.parsing.interpolate"),
+    *("dvc_data.hashfile.db.local", "dvc_data.hashfile.status", "dulwich.index", "dulwich.ignore", "dulwich.worktree"),
+    *("networkx", "pydot", "pyparsing", "rich", "ruamel.yaml", "fsspec.implementations.memory"),
+)
 # What stages import; whatever is missing here they import themselves. The second are loaded while there is time.
 _LIBRARIES = ("numpy", "torch", "pydantic", "pathspec", "filelock", "safetensors.torch")
 _RARE = ("pandas", "scipy.stats", "scipy.linalg", "scipy.special")
@@ -51,8 +58,8 @@ _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 def serve(channel: socket.socket) -> None:
     """Import DVC, say that it is ready, and answer requests until the other end of the channel is closed."""
-    for name in _DVC:
-        importlib.import_module(name)
+    _import(*_DVC)
+    importlib.import_module("dvc.cli.parser").get_main_parser()  # imports all commands
     channel.send(_obstacle().encode() or READY)
     waiting: list[str] = []
     while True:
@@ -164,10 +171,46 @@ def _run_dvc(request: dict[str, Any]) -> int:
             by_shell(executable, cmd, **options)
 
     run._run = run_command
-    if request["entry_file"]:
+    if "entry" in request:
         entry = _Entry(request["entry"], Path(request["entry_file"]))
         dvcfile.ProjectFile._lockfile = property(lambda _: entry)
+    else:
+        _remember(Path(request["memory"]))
     return int(main(request["words"]))
+
+
+def _remember(memory: Path) -> None:
+    """Let a command that changes nothing parse and hash each file once, not once for every stage that depends on it."""
+    from dvc.dependency import param
+    from dvc.dvcfile import Lockfile
+    from dvc.output import Output
+    from dvc.utils.serialize import parse_yaml
+
+    load, load_path, hash_meta = Lockfile.load, param.load_path, Output._get_hash_meta
+    values: dict[str, Any] = {}
+    hashes: dict[tuple[object, ...], Any] = {}
+
+    def load_lock(self: Any, **options: Any) -> Any:
+        file = Path(self.path)
+        text = file.read_text(encoding="utf-8") if self.exists() else ""
+        with contextlib.suppress(Exception):  # DVC then says what is wrong with it
+            stages = parse_entries(text, memory, lambda entry: parse_yaml(entry, self.path))
+            if stages is not None:
+                return {"schema": "2.0", "stages": stages}
+        return load(self, **options)
+
+    def load_values(path: str, fs: Any, **options: Any) -> Any:
+        if path not in values:
+            values[path] = load_path(path, fs, **options)
+        return values[path]
+
+    def hash_once(self: Any) -> Any:
+        key = (self.fs.protocol, self.fs_path, self.use_cache, self.hash_name)
+        if key not in hashes:
+            hashes[key] = hash_meta(self)
+        return hashes[key]
+
+    Lockfile.load, param.load_path, Output._get_hash_meta = load_lock, load_values, hash_once
 
 
 class _StageProcess:

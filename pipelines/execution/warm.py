@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from threading import Event, Lock
 
-from ebmbench.workspace.layout import LOGS, REPORT
+from ebmbench.workspace.layout import LOCK_MEMORY, LOGS, REPORT
 from pipelines.execution import fork_server
 from pipelines.execution.dvc import call_dvc, environment
 from pipelines.planning.lockfile import LockBuffer
@@ -80,7 +80,7 @@ class WarmDvc:
         if not self.is_ready():
             return call_dvc(root, words)
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-            request: dict[str, object] = {"words": words, "variables": {}, "entry_file": None}
+            request: dict[str, object] = {"words": words, "variables": {}, "memory": str(self.root / LOCK_MEMORY)}
             with self._fork(request, output.fileno(), errors.fileno()) as (result, _):
                 code = _read_all(result)
             for file in (output, errors):

@@ -14,21 +14,20 @@ once. `LockBuffer` gives a stage its own entry alone, and writes the new ones in
 
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from ebmbench.config.yaml import plain
+from ebmbench.config.yaml import plain, read_mapping
 from ebmbench.workspace.files import write_text
-from ebmbench.workspace.layout import DVC_LOCK, LOCK_ENTRIES, file_stem
+from ebmbench.workspace.layout import DVC_LOCK, LOCK_ENTRIES, LOCK_MEMORY, file_stem
 from ebmbench.workspace.record import hash_of, is_record, read_record
 from pipelines.execution import guard
+from pipelines.planning.lock_entries import HEAD, parse_entries, split_entries
 
 _RUN_CACHE = Path(".dvc/cache/runs")
-_HEAD = "schema: '2.0'\nstages:\n"
-_ENTRY = re.compile(r"^  (?P<stage>\S[^:]*):$")  # two spaces: a key below `stages:`, which DVC writes last
 _WRITE_SECONDS = 5.0  # after which new entries are written into `dvc.lock`
 _OUTPUT = re.compile(r"^    - path: (?P<path>.+)$")
 
@@ -37,7 +36,7 @@ Entry = Mapping[str, Any]  # the value of one stage in `dvc.lock`
 
 def entry_text(lock: Path, stage: str) -> str:
     """The lines of one stage; empty if there are none."""
-    return "".join(line for name, line in _lines(lock) if name == stage)
+    return entry_texts(lock).get(stage, "")
 
 
 def read_entry(lock: Path, stage: str) -> Entry:
@@ -53,18 +52,24 @@ def parse_entry(text: str, stage: str) -> Entry:
 
 def entry_texts(lock: Path) -> dict[str, str]:
     """The lines of every stage."""
-    texts: dict[str, list[str]] = {}
-    for name, line in _lines(lock):
-        if name is not None:
-            texts.setdefault(name, []).append(line)
-    return {name: "".join(lines) for name, lines in texts.items()}
+    return split_entries(lock.read_text(encoding="utf-8")) if lock.exists() else {}
+
+
+def read_entries(root: Path) -> dict[str, Any]:
+    """All stages of `dvc.lock` as values."""
+    lock = root / DVC_LOCK
+    text = lock.read_text(encoding="utf-8") if lock.exists() else ""
+    with suppress(Exception):  # below is said what is wrong with it
+        if (entries := parse_entries(text, root / LOCK_MEMORY, plain)) is not None:
+            return entries
+    return dict(read_mapping(lock).get("stages", {}))
 
 
 def write_entries(lock: Path, entries: Mapping[str, str]) -> None:
     """Replace or add the entries of these stages, as DVC does; an empty text removes an entry."""
     text = "".join({**entry_texts(lock), **entries}.values())
     if text:
-        write_text(lock, _HEAD + text)
+        write_text(lock, HEAD + text)
     else:
         lock.unlink(missing_ok=True)  # DVC refuses one without stages
 
@@ -169,12 +174,3 @@ def _is_same(stored: Any, entry: Entry) -> bool:
 
 def _hashes(entry: Entry) -> list[tuple[str, str]]:
     return sorted((str(one["path"]), str(one.get("md5"))) for kind in ("deps", "outs") for one in entry.get(kind, []))
-
-
-def _lines(lock: Path) -> Iterator[tuple[str | None, str]]:
-    """Every line with its stage; None before the first stage."""
-    stage = None
-    for line in lock.read_text(encoding="utf-8").splitlines(keepends=True) if lock.exists() else []:
-        if entry := _ENTRY.match(line):
-            stage = entry["stage"]
-        yield stage, line

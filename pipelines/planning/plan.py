@@ -14,11 +14,10 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
-from ebmbench.config.yaml import read_mapping
 from ebmbench.errors import UserError
-from ebmbench.workspace.layout import DVC_LOCK, REPORT, report_folder, suite_of
+from ebmbench.workspace.layout import REPORT, report_folder, suite_of
 from pipelines.execution.dvc import Call, call_dvc, run_dvc
-from pipelines.planning.lockfile import describe_mismatch, mismatched_inputs
+from pipelines.planning.lockfile import describe_mismatch, mismatched_inputs, read_entries
 from pipelines.planning.reasons import explain_changes
 from pipelines.planning.resources import read_gpu_requests
 from pipelines.planning.selection import check_names, select_stages
@@ -65,7 +64,7 @@ def read_plan(root: Path, only: Sequence[str] = (), call: Call = call_dvc) -> Pl
     with ThreadPoolExecutor(max_workers=2) as pool:
         graph = pool.submit(run_dvc, root, "dag", "--dot", call=call)
         changes = pool.submit(run_dvc, root, "status", "--json", call=call)
-        locked = read_mapping(root / DVC_LOCK).get("stages", {})
+        locked = read_entries(root)
     upstreams, status = parse_dot(graph.result()), json.loads(changes.result())
     if only:
         upstreams = select_stages(root, upstreams, only)
