@@ -58,10 +58,10 @@ audit: $(READY)  ## Look for known vulnerabilities of the pinned packages (needs
 	.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
 	.venv/audit/bin/pip-audit --strict --disable-pip --no-deps --requirement constraints.txt
 
-speed:  ## Compare speed with a bare loop and other libraries, in a separate environment; SPEED='--kl --scaling --profile' for all
+speed:  ## Measure speed beside other libraries and the last release, and write reports/speed/speed.md (takes hours; SPEED=--quick tries it)
 	$(PYTHON) -m venv .venv/bench
 	.venv/bench/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt torch torchvision
-	.venv/bench/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
+	.venv/bench/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench,dask]'
 	OMP_NUM_THREADS=1 .venv/bench/bin/python -m benchmarks.speed $(SPEED)
 
 clean: $(READY)  ## Free what is in work/ and also in DVC's cache

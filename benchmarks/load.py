@@ -1,7 +1,6 @@
-"""How time and memory grow with load: `python -m benchmarks.load` prints a Markdown table.
+"""Time and memory under heavy load: `python -m benchmarks.load` prints a Markdown table.
 
-Every case runs in a process of its own, so that its peak memory is its own; the first row is what
-importing alone takes.
+Every case runs in a process of its own, so that its peak memory is its own. The first row is what imports alone take.
 """
 
 import argparse
@@ -21,7 +20,7 @@ HEAD = {"suite": "load", "samples": "", "error": "", "n": 1000, "direction": "lo
 HEAD |= {"status": "ok", "verdict": "ok", "verdict_reason": ""}
 
 
-def imports(folder: Path) -> str:
+def import_stages(folder: Path) -> str:
     """Import torch and the stages, and do nothing."""
     import ebmbench.stages.evaluate  # noqa: F401
 
@@ -29,7 +28,7 @@ def imports(folder: Path) -> str:
 
 
 def plan_runs(folder: Path, seeds: int = 10, sweep: int = 100) -> str:
-    """A cell of a thousand runs: parameters checked, every run named by its digest."""
+    """Check the parameters of a cell of a thousand runs, and compute the digest of every run."""
     from ebmbench.config.params import load_params
     from ebmbench.core.dataset import Facts
     from ebmbench.experiment.sweep import cell_jobs
@@ -41,17 +40,14 @@ def plan_runs(folder: Path, seeds: int = 10, sweep: int = 100) -> str:
     (folder / "ebmbench").symlink_to(ROOT / "ebmbench")
     params = load_params(folder)
     facts = Facts("two_moons", [2], 1, 1, [0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]], 1.0, "none", "none")
-    prepare_workspace(folder, params.model_copy(update={"datasets": {}, "benchmark": _none(params)}))
-    named = {job.digest() for job in cell_jobs(params, "dsm", facts)}
-    return f"{len(named)} different runs"
-
-
-def _none(params: Any) -> Any:
-    return params.benchmark.model_copy(update={"datasets": []})
+    no_data = params.benchmark.model_copy(update={"datasets": []})
+    prepare_workspace(folder, params.model_copy(update={"datasets": {}, "benchmark": no_data}))
+    digests = {job.digest() for job in cell_jobs(params, "dsm", facts)}
+    return f"{len(digests)} different runs"
 
 
 def judge_points(folder: Path, count: int = 100_000) -> str:
-    """Two-dimensional samples, by every metric of samples."""
+    """Judge two-dimensional samples by the metrics that need samples."""
     import torch
 
     from ebmbench.config.registry import load
@@ -71,7 +67,7 @@ def judge_points(folder: Path, count: int = 100_000) -> str:
 
 
 def judge_images(folder: Path, count: int = 100_000) -> str:
-    """Images of 8×8, by FID, KID, IS, precision and recall on the features of a classifier."""
+    """Judge images of 8×8 by FID, KID, IS, precision and recall on the features of a classifier."""
     import torch
 
     from ebmbench.config.sections import Metrics
@@ -102,7 +98,7 @@ def judge_images(folder: Path, count: int = 100_000) -> str:
 
 
 def search_neighbours(folder: Path, count: int = 100_000) -> str:
-    """Precision and recall of as many generated features as real ones, 64 of each: 4 count² distances."""
+    """Precision and recall of as many generated images as real ones, 64 features each: 4 count² distances."""
     import torch
 
     from ebmbench.metrics.common.fidelity import NEIGHBOURS
@@ -116,7 +112,7 @@ def search_neighbours(folder: Path, count: int = 100_000) -> str:
 
 
 def report_rows(folder: Path, rows: int = 10_000) -> str:
-    """A suite of four datasets and seven methods with so many rows: collected, drawn and written."""
+    """Write the report of a suite of three datasets and seven methods with so many rows."""
     from ebmbench.config.params import load_params
     from ebmbench.config.schema import read_yaml
     from ebmbench.report.build import build
@@ -127,20 +123,20 @@ def report_rows(folder: Path, rows: int = 10_000) -> str:
     cells = [(dataset, method) for dataset in benchmark.datasets for method in benchmark.methods]
     seeds = -(-rows // (len(cells) * len(METRICS)))
     for dataset, method in cells:
-        _cell(folder, dataset, method, seeds)
+        _write_cell(folder, dataset, method, seeds)
     out = build(folder, read_yaml(folder / "params.yaml"))
     return f"{len(load_results(out))} rows"
 
 
-def _cell(root: Path, dataset: str, method: str, seeds: int) -> None:
+def _write_cell(root: Path, dataset: str, method: str, seeds: int) -> None:
     cell = root / "runs" / "quick" / dataset / method
     labels = {f"seed={seed}": f"{dataset}{method}{seed}" for seed in range(seeds)}
     for label, digest in labels.items():
         status = {"label": label, "digest": digest, "status": "ok", "reason": None, "step": 9, "seed": int(label[5:])}
-        _json(cell / "train" / label / "status.json", status)
+        _write_json(cell / "train" / label / "status.json", status)
         (cell / "sample" / label).mkdir(parents=True)
-    _json(root / "prepared" / dataset / "facts.json", {"name": dataset})
-    _json(cell / "metrics.json", {label: {"digest": digest} for label, digest in labels.items()})
+    _write_json(root / "prepared" / dataset / "facts.json", {"name": dataset})
+    _write_json(cell / "metrics.json", {label: {"digest": digest} for label, digest in labels.items()})
     place = {"dataset": dataset, "method": method, "settings": ""}
     with (cell / "rows.csv").open("w", newline="", encoding="utf-8") as file:
         names = [*HEAD, *place, "seed", "label", "digest", "metric", "value"]
@@ -152,13 +148,13 @@ def _cell(root: Path, dataset: str, method: str, seeds: int) -> None:
             writer.writerows({**run, "metric": name, "value": spread / (1 + i)} for i, name in enumerate(METRICS))
 
 
-def _json(path: Path, value: Any) -> None:
+def _write_json(path: Path, value: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value), encoding="utf-8")
 
 
-def long_run(folder: Path, budget: int = 4_000_000) -> str:
-    """A small network trained for long: memory in use at tenths of the budget, in MiB."""
+def train_long(folder: Path, budget: int = 4_000_000) -> str:
+    """Train a small network for long; show the memory in use at tenths of the budget, in MiB."""
     import torch
 
     from ebmbench.config.registry import load
@@ -175,31 +171,31 @@ def long_run(folder: Path, budget: int = 4_000_000) -> str:
     trainer, used = Trainer(job, x), []
     while trainer.progress < 1:
         trainer.advance()
-        used.append(memory())
+        used.append(read_memory())
     grown = used[-1] - used[len(used) // 5]
     return f"{trainer.step} steps, {' '.join(f'{one:.0f}' for one in used)}: {grown:+.1f} after the first fifth"
 
 
-def memory() -> float:
-    """Memory that this process holds now, in MiB."""
+def read_memory() -> float:
+    """Memory that this process uses now, in MiB."""
     import psutil
 
     return float(psutil.Process().memory_info().rss) / 2**20
 
 
 CASES: dict[str, Callable[[Path], str]] = {
-    "imports": imports,
+    "imports": import_stages,
     "plan 1 000 runs of one cell": plan_runs,
     "judge 100 000 points": judge_points,
     "judge 100 000 images": judge_images,
     "neighbours of 100 000 features": search_neighbours,
     "report 10 000 rows": report_rows,
-    "train for long": long_run,
+    "train for long": train_long,
 }
 
 
 def measure(name: str) -> dict[str, Any]:
-    """One case, in this process."""
+    """Run one case in this process."""
     from ebmbench.training.run import peak_memory
 
     with tempfile.TemporaryDirectory() as folder:
@@ -210,7 +206,7 @@ def measure(name: str) -> dict[str, Any]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """All cases, or those that are named."""
+    """Run all cases, or those that are named, each in a process of its own."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.load", description=__doc__)
     parser.add_argument("cases", nargs="*", help=f"some of: {', '.join(CASES)}")
     parser.add_argument("--one", choices=list(CASES), help=argparse.SUPPRESS)

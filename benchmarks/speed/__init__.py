@@ -1,7 +1,5 @@
-"""How fast ebmbench is beside the bare autograd loop and beside two other libraries, all in one interleaved run.
+"""How fast ebmbench is: beside a bare autograd loop and other libraries, and beside its own last release.
 
-    python -m benchmarks.speed --rows 'Langevin' --rounds 15
-
-`rows.py` lists what is measured; a contender (`ours`, `bare`, `with_torchebm`, `with_ebmkit`) says how it does it, or
-that it cannot. `docs/speed.md` says how to read the tables.
+`make speed` runs `python -m benchmarks.speed`, which measures everything in one run and writes the whole of
+`reports/speed/speed.md`. `docs/speed.md` says what is measured and how to read it.
 """

@@ -1,7 +1,7 @@
-"""What is measured on: networks of the sizes that the suites use, with data or noise to start chains from.
+"""The problems: networks of the sizes that the suites use, with data or noise to start chains from.
 
-Weights are those that training starts with, unless stated otherwise. Every problem holds our network and its plain
-copy, compared once.
+Weights are those that training starts with, unless stated otherwise. A problem holds our network and its plain copy,
+and their energies are compared once.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from benchmarks.speed.plain import matches, plain
+from benchmarks.speed.contenders.plain import copy_plain, require_equal
 from ebmbench.config.registry import load
 from ebmbench.config.sections import Training
 from ebmbench.core.dataset import Facts
@@ -21,7 +21,7 @@ from ebmbench.training.job import Job
 from ebmbench.training.trainer import Trainer
 
 COUNT = 50_000  # as params.yaml has it
-TAUGHT = 1000  # steps
+WARM_STEPS = 1000
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,12 @@ class Problem:
     step_size: float
 
 
-def posed(model: str, settings: dict[str, Any], facts: Facts, batch: int, step_size: float = 0.0025) -> Problem:
+def make_problem(model: str, settings: dict[str, Any], facts: Facts, batch: int, step_size: float = 0.0025) -> Problem:
     """A problem with a network at its start; η in units of the data's variance."""
     module = load("models", model)
     network = module.Model(module.Settings(**settings), facts).initialise(stream(0, "speed", "weights"))
-    x, twin = facts.starts(batch, stream(0, "speed", "starts")), plain(network)
-    matches(network, twin, x)
+    x, twin = facts.starts(batch, stream(0, "speed", "starts")), copy_plain(network)
+    require_equal(network, twin, x)
     return Problem(facts, network, twin.requires_grad_(False), x, step_size * facts.unit**2)
 
 
@@ -66,7 +66,7 @@ def images(side: int, levels: int) -> Facts:
 @cache
 def mlp_plane(batch: int) -> Problem:
     """The perceptron of the two-dimensional suites."""
-    return posed("mlp", {"width": 64, "layers": 3}, eight_gaussians()[0], batch)
+    return make_problem("mlp", {"width": 64, "layers": 3}, eight_gaussians()[0], batch)
 
 
 @cache
@@ -75,26 +75,26 @@ def mlp_trained() -> Problem:
     (facts, data), method, model = eight_gaussians(), load("methods", "nce"), load("models", "mlp")
     job = Job("nce", method.Settings(), {}, 0, Training(), model.Settings(width=64, layers=3), facts)
     trainer = Trainer(job, data)
-    for _ in range(TAUGHT):
+    for _ in range(WARM_STEPS):
         trainer._update()
-    x, twin = data[:256], plain(trainer.model)
-    matches(trainer.model, twin, x)
+    x, twin = data[:256], copy_plain(trainer.model)
+    require_equal(trainer.model, twin, x)
     return Problem(facts, trainer.model, twin.requires_grad_(False), x, 0.0025 * facts.unit**2)
 
 
 @cache
 def mlp_digits(batch: int) -> Problem:
     """The perceptron of `digits`: 64 pixels."""
-    return posed("mlp", {"width": 256, "layers": 2}, images(8, 17), batch)
+    return make_problem("mlp", {"width": 256, "layers": 2}, images(8, 17), batch)
 
 
 @cache
 def tiny(batch: int) -> Problem:
     """The small ConvNet of `mnist`."""
-    return posed("tiny", {}, images(28, 256), batch)
+    return make_problem("tiny", {}, images(28, 256), batch)
 
 
 @cache
 def convnet(batch: int) -> Problem:
     """ConvNet A of the thesis, spectrally normalised."""
-    return posed("convnet", {"variant": "A"}, images(28, 256), batch)
+    return make_problem("convnet", {"variant": "A"}, images(28, 256), batch)

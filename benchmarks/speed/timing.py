@@ -1,18 +1,16 @@
-"""Timing several contenders at one piece of work: each once a round, in an order that rotates.
+"""Timing: several contenders do one piece of work, each once a round, in an order that rotates.
 
-A measurement does as many units of work as take at least `LEAST` seconds. Finding this number, for each contender its
-own, is the warm-up. Python's garbage collector is off while the clock runs, as in `timeit`.
+A measurement does as many units of work as take at least `LEAST` seconds. Finding this number for each contender is
+the warm-up. Python's garbage collector is off while the clock runs, as in `timeit`.
 
-On a shared machine the speed of everything drifts together. A ratio is therefore taken within each round, where both
-times were measured a moment apart, and the median is that of the ratios: the drift cancels.
+On a shared machine the speed of everything drifts together. So ratios are taken within a round, where both times were
+measured a moment apart: the drift cancels.
 """
 
 import gc
 import math
-import statistics
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 LEAST = 0.05
 MOST_GROWTH = 10
@@ -58,23 +56,3 @@ def time_work(work: Work, units: int, clock: Clock = time.perf_counter) -> float
         return clock() - start
     finally:
         gc.enable()
-
-
-class Spread(NamedTuple):
-    """A median between its quartiles."""
-
-    low: float
-    median: float
-    high: float
-
-
-def spread(values: Sequence[float]) -> Spread:
-    """Quartiles by linear interpolation; of a single value, that value."""
-    if len(values) == 1:
-        return Spread(values[0], values[0], values[0])
-    return Spread(*statistics.quantiles(values, n=4, method="inclusive"))
-
-
-def ratio(above: Sequence[float], below: Sequence[float]) -> Spread:
-    """The ratio of two contenders' times, round by round."""
-    return spread([a / b for a, b in zip(above, below, strict=True)])

@@ -1,4 +1,4 @@
-"""What a contender can be asked for. Each answer is some `Work`, ready to be timed, or None: it has no such thing."""
+"""What a contender can be asked for. Each answer is `Work`, ready to be timed, or None if the contender lacks it."""
 
 import importlib
 import importlib.util
@@ -12,9 +12,14 @@ from benchmarks.speed.timing import Work
 from ebmbench.config.sections import Annealing
 from ebmbench.training.job import Job
 
-# Modules of this package that hold a class `Contestant`, and what each needs; ours is the first.
-MODULES = {"ours": "ebmbench", "bare": "torch", "with_torchebm": "torchebm", "with_ebmkit": "ebm"}
 OURS, BARE = "ebmbench", "bare"
+# Module and class of each contender, and the package that it needs; ours is the first.
+CLASSES = {
+    "ours.Ours": "ebmbench",
+    "bare.Bare": "torch",
+    "with_torchebm.Torchebm": "torchebm",
+    "with_ebmkit.Ebmkit": "ebm",
+}
 
 
 class Learner(Protocol):
@@ -32,7 +37,7 @@ class Learner(Protocol):
 
 
 class Contender:
-    """A way of doing all this. What is not overridden it does not have."""
+    """One way to do the work. A method that is not overridden is a feature that the contender lacks."""
 
     name = ""
 
@@ -41,11 +46,11 @@ class Contender:
         return None
 
     def mala(self, problem: Problem) -> Work | None:
-        """The same, accepted or refused by Metropolis' rule."""
+        """The same steps, accepted or rejected by Metropolis' rule."""
         return None
 
     def learner(self, job: Job, data: Tensor, average: bool = False) -> Learner | None:
-        """The training that a job of ours describes; with `average`, averaged weights are kept, if that is a choice."""
+        """The training that a job describes; with `average` also averaged weights, if the contender has a choice."""
         return None
 
     def annealing(self, problem: Problem, settings: Annealing) -> Work | None:
@@ -58,7 +63,8 @@ class Contender:
 
 
 def contenders() -> Iterator[Contender]:
-    """Ours, the bare loop, and those of the other libraries that are installed."""
-    for module, needed in MODULES.items():
-        if importlib.util.find_spec(needed) is not None:
-            yield importlib.import_module(f"benchmarks.speed.{module}").Contestant()
+    """Ours, the bare loop, and the other libraries that are installed."""
+    for path, package in CLASSES.items():
+        if importlib.util.find_spec(package) is not None:
+            module, _, name = path.partition(".")
+            yield getattr(importlib.import_module(f"benchmarks.speed.contenders.{module}"), name)()

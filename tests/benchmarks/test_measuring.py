@@ -1,15 +1,14 @@
-"""The arithmetic of the speed benchmark: turns, rounds, ratios and tables. No time is asserted anywhere."""
+"""The arithmetic of the contenders' comparison: turns, rounds, ratios, tables and races. No time is asserted."""
 
 import math
-from pathlib import Path
 
 import pytest
 from torch import nn
 
-from benchmarks.speed import command
-from benchmarks.speed.race import BLOCK, GOAL, Race, RaceResult, render_races
-from benchmarks.speed.table import format_time, render_times
-from benchmarks.speed.timing import LEAST, find_units, ratio, rotate, spread, time_in_turns
+from benchmarks.speed.side_by_side import make_headline, render_times
+from benchmarks.speed.time_to_kl import BLOCK, GOAL, Race, RaceResult, render_races
+from benchmarks.speed.timing import LEAST, find_units, rotate, time_in_turns
+from benchmarks.tables import format_time, ratio, spread
 from ebmbench.training.trainer import Diverged
 
 
@@ -54,16 +53,16 @@ def test_a_drift_that_slows_everybody_leaves_the_ratio_alone() -> None:
     assert spread([7.0]) == (7.0, 7.0, 7.0)
 
 
-def test_a_table_says_who_has_no_such_thing() -> None:
+def test_a_table_shows_our_time_and_the_others_over_it_and_who_lacks_the_feature() -> None:
     times = {"ebmbench": [1e-3, 1e-3], "bare": [2e-3, 2e-3], "b": [3e-3, 5e-3]}
-    names = ["ebmbench", "bare", "a", "b"]
-    text = render_times({("row", "step"): times}, names)
-    last = text.splitlines()[-1]
-    seconds = "1 ms (1–1) | 2 ms (2–2) | – | 4 ms (3.5–4.5)"
-    assert last == f"| row | step | {seconds} | **0.50** (0.50–0.50) | – | **4.00** (3.50–4.50) |"
-    assert len({line.count("|") for line in text.splitlines()}) == 1
-    assert format_time(spread([2e-6])) == "2 µs (2–2)"
-    assert format_time(spread([2.0])) == "2 s (2–2)"
+    text = render_times("Chains", {"row": times}, ["ebmbench", "bare", "a", "b"])
+    assert text.splitlines()[0] == "| Chains | ebmbench | bare | a | b |"
+    assert text.splitlines()[-1] == "| row | 1 ms | **2.00** (2.00–2.00) | – | **4.00** (3.50–4.50) |"
+    assert [format_time(seconds) for seconds in (2e-6, 2.0)] == ["2 µs", "2 s"]
+    assert "**2.00** times as long in a loop written by hand and **4.00** times as long in b" in make_headline(
+        {"row": times}
+    )
+    assert make_headline({}) == ""
 
 
 class Pupil:
@@ -90,33 +89,24 @@ class Pupil:
 @pytest.mark.parametrize(
     ("plan", "end"),
     [
-        ({20 * BLOCK: 1.0, 10**6: GOAL}, ""),
-        ({10**6: 1.0}, "not within 3 s (KL 1)"),
-        ({10**6: math.inf}, "not within 3 s"),
-        ({10**6: math.nan}, "diverged by 1 s"),
-        ({20 * BLOCK: 1.0}, "diverged at 2 s"),
+        ({20 * BLOCK: 1.0, 10**6: GOAL}, "**2.1 s** (210 steps)"),
+        ({10**6: 1.0}, "no: KL 1 after 3 s"),
+        ({10**6: math.inf}, "no: KL inf after 3 s"),
+        ({10**6: math.nan}, "diverged after 1 s"),
+        ({20 * BLOCK: 1.0}, "diverged after 2 s"),
     ],
 )
 def test_a_race_ends_at_the_goal_the_limit_or_divergence(plan: dict[int, float], end: str) -> None:
     clock = Clock()
     pupil = Pupil(clock, plan)
     race = Race(pupil, 3.0, pupil.judge, clock)
-    while race.ended is None:
+    while race.result is None:
         race.advance()
-    assert race.ended.end == end.partition(" (")[0]
-    assert not end or str(race.ended) == end
+    assert str(race.result) == end
     assert race.seconds == pytest.approx(0.1 * pupil.steps / BLOCK, abs=0.11)
 
 
-def test_a_cell_lists_its_seeds() -> None:
-    found = {("cd", "a"): [RaceResult(1.25, 100, 0.04), RaceResult(9.0, 900, 0.2, "not within 9 s")], ("cd", "b"): []}
-    assert render_races(found).splitlines()[-1] == "| cd | 1.2 s (100 steps); not within 9 s (KL 0.2) | – |"
-
-
-def test_the_command_writes_the_rows_that_are_asked_for(tmp_path: Path) -> None:
-    file = tmp_path / "deep" / "speed.md"
-    assert command.main(["--rows", "step, nce", "--rounds", "1", "--output", str(file)]) == 0
-    text = file.read_text(encoding="utf-8")
-    assert "| training step, nce | step |" in text
-    assert "commit" in text
-    assert "Langevin" not in text
+def test_every_seed_of_a_race_is_a_line() -> None:
+    found = {("cd", 0): {"a": RaceResult(1.25, 100, 0.04)}, ("cd", 1): {"a": RaceResult(9.0, 900, 0.2)}}
+    lines = render_races(found, ["a", "b"]).splitlines()[2:]
+    assert lines == ["| cd, seed 0 | **1.2 s** (100 steps) | – |", "| cd, seed 1 | no: KL 0.2 after 9 s | – |"]

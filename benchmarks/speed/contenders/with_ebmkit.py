@@ -19,8 +19,8 @@ from ebm.samplers.base import Sampler
 from torch import Tensor, nn
 from torch.distributions import MultivariateNormal
 
-from benchmarks.speed import contender
-from benchmarks.speed.plain import plain
+from benchmarks.speed.contenders.contender import Contender
+from benchmarks.speed.contenders.plain import copy_plain
 from benchmarks.speed.problems import Problem
 from benchmarks.speed.timing import Work
 from ebmbench.config.sections import Annealing
@@ -33,19 +33,19 @@ from ebmbench.training.trainer import Trainer
 METHODS = ("mle", "cd", "dsm", "ssm", "nce")
 
 
-class Contestant(contender.Contender):
+class Ebmkit(Contender):
     """ebmkit."""
 
     name = "ebmkit"
 
     def langevin(self, problem: Problem) -> Work:
         """Its unadjusted sampler."""
-        sampler = sampler_of("langevin", problem.step_size)
+        sampler = make_sampler("langevin", problem.step_size)
         return lambda steps: sampler.sample(problem.plain, problem.x, steps=steps)
 
     def mala(self, problem: Problem) -> Work:
         """Its adjusted sampler, which computes the gradient of where it is again at every step."""
-        sampler = sampler_of("mala", problem.step_size)
+        sampler = make_sampler("mala", problem.step_size)
         return lambda steps: sampler.sample(problem.plain, problem.x, steps=steps)
 
     def learner(self, job: Job, data: Tensor, average: bool = False) -> "Learner | None":
@@ -54,7 +54,7 @@ class Contestant(contender.Contender):
 
     def annealing(self, problem: Problem, settings: Annealing) -> Work:
         """Forward chains."""
-        facts, base = problem.facts, gaussian(problem.facts, WIDER**2)
+        facts, base = problem.facts, make_gaussian(problem.facts, WIDER**2)
         size = {"n_temps": settings.temperatures, "n_chains": settings.chains}
 
         def work(units: int) -> object:
@@ -67,18 +67,18 @@ class Contestant(contender.Contender):
         return work
 
 
-def gaussian(facts: Facts, inflation: float) -> MultivariateNormal:
+def make_gaussian(facts: Facts, inflation: float) -> MultivariateNormal:
     """The data's moments, the covariance times a factor."""
     covariance = inflation * torch.tensor(facts.covariance)
     return MultivariateNormal(torch.tensor(facts.mean), covariance, validate_args=False)
 
 
-def sampler_of(kind: str, step_size: float, steps: int = 1) -> Sampler:
+def make_sampler(kind: str, step_size: float, steps: int = 1) -> Sampler:
     """Its sampler that does what ours of that kind does."""
     return {"langevin": ebm.LangevinDynamics, "mala": ebm.MALA}[kind](step_size=step_size / 2, steps=steps)
 
 
-def loss_of(job: Job, data: Tensor) -> nn.Module:
+def make_loss(job: Job, data: Tensor) -> nn.Module:
     """Its loss with the settings of a job of ours."""
     settings = job.settings
     if job.method == "dsm":
@@ -86,9 +86,9 @@ def loss_of(job: Job, data: Tensor) -> nn.Module:
     if job.method == "ssm":
         return ebm.SlicedScoreMatching(n_projections=settings.projections, vr=settings.variance_reduced)
     if job.method == "nce":
-        return ebm.NoiseContrastiveEstimation(gaussian(job.facts, settings.inflation), noise_ratio=settings.ratio)
-    fitted, start = settings.sampler.fit_to(job.facts), starts(job, data)
-    sampler = sampler_of(fitted.kind, fitted.step_size, fitted.steps)
+        return ebm.NoiseContrastiveEstimation(make_gaussian(job.facts, settings.inflation), noise_ratio=settings.ratio)
+    fitted, start = settings.sampler.fit_to(job.facts), make_start(job, data)
+    sampler = make_sampler(fitted.kind, fitted.step_size, fitted.steps)
     if job.method == "cd" and not settings.persistent:
         return ebm.ContrastiveDivergence(sampler, init_fn=start)
     size, rate = (settings.buffer, settings.rejuvenation) if job.method == "mle" else (settings.chains, settings.reset)
@@ -96,7 +96,7 @@ def loss_of(job: Job, data: Tensor) -> nn.Module:
     return ebm.ContrastiveDivergence(sampler, buffer=buffer)
 
 
-def starts(job: Job, data: Tensor) -> Callable[[tuple[int, ...]], Tensor]:
+def make_start(job: Job, data: Tensor) -> Callable[[tuple[int, ...]], Tensor]:
     """Where chains start: noise as wide as ours, or data."""
     if job.method == "mle":
         return lambda shape: 1.5 * job.facts.scale * torch.randn(shape)
@@ -111,7 +111,7 @@ class Learner:
     def __init__(self, job: Job, data: Tensor, average: bool = False) -> None:
         torch.manual_seed(job.seed)
         self.data, self.batch = data, job.training.batch_size
-        energy, loss = plain(Trainer(job, data).model), loss_of(job, data)
+        energy, loss = copy_plain(Trainer(job, data).model), make_loss(job, data)
         rate, betas = job.settings.learning_rate, (job.training.beta1, 0.999)
         adam = torch.optim.Adam([*energy.parameters(), *loss.parameters()], lr=rate, betas=betas, fused=True)
         self.trainer = ebm.Trainer(energy, loss, adam, device="cpu", ema_decay=job.training.ema if average else None)

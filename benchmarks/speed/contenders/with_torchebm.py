@@ -19,8 +19,8 @@ from torchebm.losses import ContrastiveDivergence, DenoisingScoreMatching, Slice
 from torchebm.samplers import HamiltonianMonteCarlo, LangevinDynamics
 from torchebm.utils.ema import EMA
 
-from benchmarks.speed import contender
-from benchmarks.speed.plain import plain
+from benchmarks.speed.contenders.contender import Contender
+from benchmarks.speed.contenders.plain import copy_plain
 from benchmarks.speed.problems import Problem
 from benchmarks.speed.timing import Work
 from ebmbench.training.job import Job
@@ -41,19 +41,19 @@ class Energy(BaseModel):
         return self.network(x)
 
 
-class Contestant(contender.Contender):
+class Torchebm(Contender):
     """torchebm."""
 
     name = "torchebm"
 
     def langevin(self, problem: Problem) -> Work:
         """Its sampler, by default with the Euler–Maruyama integrator."""
-        sampler = sampler_of("langevin", Energy(problem.plain), problem.step_size)
+        sampler = make_sampler("langevin", Energy(problem.plain), problem.step_size)
         return lambda steps: sampler.sample(x=problem.x, n_steps=steps)
 
     def mala(self, problem: Problem) -> Work:
         """Hamiltonian Monte Carlo with one leapfrog step."""
-        sampler = sampler_of("mala", Energy(problem.plain), problem.step_size)
+        sampler = make_sampler("mala", Energy(problem.plain), problem.step_size)
         return lambda steps: sampler.sample(x=problem.x, n_steps=steps)
 
     def learner(self, job: Job, data: Tensor, average: bool = False) -> "Learner | None":
@@ -61,14 +61,14 @@ class Contestant(contender.Contender):
         return Learner(job, data, average) if job.method in METHODS else None
 
 
-def sampler_of(kind: str, energy: Energy, step_size: float) -> LangevinDynamics | HamiltonianMonteCarlo:
+def make_sampler(kind: str, energy: Energy, step_size: float) -> LangevinDynamics | HamiltonianMonteCarlo:
     """Its sampler that does what ours of that kind does."""
     if kind == "mala":
         return HamiltonianMonteCarlo(energy, step_size=math.sqrt(step_size), n_leapfrog_steps=1)
     return LangevinDynamics(energy, step_size=step_size / 2, noise_scale=1.0)
 
 
-def loss_of(job: Job, energy: Energy) -> nn.Module:
+def make_loss(job: Job, energy: Energy) -> nn.Module:
     """Its loss with the settings of a job of ours."""
     settings = job.settings
     if job.method == "dsm":
@@ -76,7 +76,7 @@ def loss_of(job: Job, energy: Energy) -> nn.Module:
     if job.method == "ssm":
         return SlicedScoreMatching(energy, n_projections=settings.projections)
     fitted = settings.sampler.fit_to(job.facts)
-    sampler = sampler_of(fitted.kind, energy, fitted.step_size)
+    sampler = make_sampler(fitted.kind, energy, fitted.step_size)
     persistent = job.method == "mle" or settings.persistent
     more = {"energy_reg_weight": 0.0, "init_steps": 0}
     if not persistent:
@@ -96,8 +96,8 @@ class Learner:
     def __init__(self, job: Job, data: Tensor, average: bool = False) -> None:
         torch.manual_seed(job.seed)
         self.data, self.batch = data, job.training.batch_size
-        self.energy = Energy(plain(Trainer(job, data).model))
-        self.loss = loss_of(job, self.energy)
+        self.energy = Energy(copy_plain(Trainer(job, data).model))
+        self.loss = make_loss(job, self.energy)
         betas = (job.training.beta1, 0.999)
         self.optimiser = torch.optim.Adam(
             self.energy.parameters(), lr=job.settings.learning_rate, betas=betas, fused=True

@@ -1,25 +1,25 @@
 """All contenders do the same work: the same network, and from one seed the same chains and the same training."""
 
-import importlib
-
 import pytest
 import torch
 
-from benchmarks.speed import bare, problems, rows
-from benchmarks.speed.contender import contenders
-from benchmarks.speed.ours import Contestant as Ours
-from benchmarks.speed.plain import matches, plain
+from benchmarks.speed import problems
+from benchmarks.speed.contenders import bare
+from benchmarks.speed.contenders.bare import Bare
+from benchmarks.speed.contenders.contender import Contender, contenders
+from benchmarks.speed.contenders.ours import Ours
+from benchmarks.speed.contenders.plain import copy_plain, require_equal
+from benchmarks.speed.side_by_side import TRAINED, list_rows, make_job
 from ebmbench.config.registry import load
 from ebmbench.core.energy import score
 from ebmbench.core.streams import stream
 
-PEERS = {"with_torchebm": "torchebm", "with_ebmkit": "ebm"}
+LIBRARIES = {"torchebm": "torchebm", "ebmkit": "ebm"}
 
 
-def contestant(module: str):
-    if module in PEERS:
-        pytest.importorskip(PEERS[module])
-    return importlib.import_module(f"benchmarks.speed.{module}").Contestant()
+def find_library(name: str) -> Contender:
+    pytest.importorskip(LIBRARIES[name])
+    return next(one for one in contenders() if one.name == name)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def contestant(module: str):
     ],
 )
 def test_the_plain_network_is_ours(model: str, settings: dict, facts) -> None:
-    problem = problems.posed(model, settings, facts, 4)
+    problem = problems.make_problem(model, settings, facts, 4)
     x = problem.x.clone().requires_grad_(True)
     (gradient,) = torch.autograd.grad(problem.plain(x).sum(), x)
     torch.testing.assert_close(-gradient, score(problem.network, problem.x), atol=1e-5, rtol=1e-4)
@@ -43,43 +43,43 @@ def test_the_plain_network_is_ours(model: str, settings: dict, facts) -> None:
 def test_a_plain_network_that_is_not_ours_is_noticed() -> None:
     module, facts = load("models", "mlp"), problems.vectors(2)
     network = module.Model(module.Settings(width=8), facts).initialise(stream(0, "weights"))
-    twin = plain(network)
+    twin = copy_plain(network)
     with torch.no_grad():
         twin.layers[0].bias += 1
     with pytest.raises(AssertionError):
-        matches(network, twin, torch.randn(4, 2, generator=stream(0, "x")))
+        require_equal(network, twin, torch.randn(4, 2, generator=stream(0, "x")))
 
 
-@pytest.mark.parametrize("module", ["with_torchebm", "with_ebmkit"])
-def test_from_one_seed_a_peer_takes_the_steps_of_the_bare_loop(module: str) -> None:
-    problem, peer = problems.mlp_plane(128), contestant(module)
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_from_one_seed_a_library_takes_the_steps_of_the_bare_loop(library: str) -> None:
+    problem, other = problems.mlp_plane(128), find_library(library)
     torch.manual_seed(0)
     expected = bare.langevin(problem.plain, problem.x, 5, problem.step_size)
     torch.manual_seed(0)
-    torch.testing.assert_close(peer.langevin(problem)(5), expected)
+    torch.testing.assert_close(other.langevin(problem)(5), expected)
 
 
-@pytest.mark.parametrize("name", rows.TRAINED)
+@pytest.mark.parametrize("name", TRAINED)
 def test_the_bare_loop_starts_with_the_weights_of_our_training(name: str) -> None:
-    job, data = rows.job(name), problems.eight_gaussians()[1]
-    ours, loop = Ours().learner(job, data), bare.Contestant().learner(job, data)
-    matches(ours.trainer.model, loop.network, data[:8])
+    job, data = make_job(name), problems.eight_gaussians()[1]
+    ours, loop = Ours().learner(job, data), Bare().learner(job, data)
+    require_equal(ours.trainer.model, loop.network, data[:8])
     ours.advance(2)
     loop.advance(2)
     assert all(torch.isfinite(network(data[:8])).all() for one in (ours, loop) for network in one.networks())
 
 
-@pytest.mark.parametrize("module", ["with_torchebm", "with_ebmkit"])
+@pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("name", ["cd", "dsm"])
-def test_from_one_seed_a_peer_trains_as_the_bare_loop(module: str, name: str) -> None:
-    job, data = rows.job(name), problems.eight_gaussians()[1]
-    peer, loop = contestant(module).learner(job, data), bare.Contestant().learner(job, data)
-    if (module, name) == ("with_ebmkit", "cd"):
+def test_from_one_seed_a_library_trains_as_the_bare_loop(library: str, name: str) -> None:
+    job, data = make_job(name), problems.eight_gaussians()[1]
+    other, loop = find_library(library).learner(job, data), Bare().learner(job, data)
+    if (library, name) == ("ebmkit", "cd"):
         pytest.skip("its chains start at other data than the batch")
-    for learner in (peer, loop):
+    for learner in (other, loop):
         torch.manual_seed(1)
         learner.advance(3)
-    torch.testing.assert_close(peer.networks()[0](data[:64]), loop.network(data[:64]), atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(other.networks()[0](data[:64]), loop.network(data[:64]), atol=1e-4, rtol=1e-4)
 
 
 def test_adjusted_chains_of_the_bare_loop_keep_a_gaussian_in_place() -> None:
@@ -94,11 +94,11 @@ def test_the_bare_quadrature_of_a_gaussian_is_exact() -> None:
 
 
 def test_every_row_is_answered_by_ours_and_names_are_not_repeated() -> None:
-    named = [row.name for row in rows.rows()]
+    named = [row.name for row in list_rows()]
     assert len(named) == len(set(named))
-    assert [row.name for row in rows.rows("step, mle")] == ["training step, mle (20 Langevin steps from a buffer)"]
+    assert [row.name for row in list_rows("training*: mle")] == ["mle, 20 Langevin steps"]
     first, second, *_ = contenders()
     assert (first.name, second.name) == ("ebmbench", "bare")
-    for row in rows.rows("mlp 2-d, batch"):
+    for row in list_rows("mlp 2-d, batch"):
         for one in (first, second):
             row.ask(one)(1)

@@ -1,15 +1,16 @@
-"""ebmbench by the entry points that training and evaluation use themselves.
+"""ebmbench, by the functions that training and evaluation call.
 
 Chains: `Settings.run` on a `Meter`, with its counts and diagnostics. A training step: `Trainer._update`, that is named
 streams, the batch, the loss, the backward pass, clipping, the watch for divergence, Adam and the averaged weights.
-Annealing: pilot and forward chains in float64. log Z: the grid, and a wider one that shows that it holds the mass.
+Annealing: pilot and forward chains in float64. log Z: on a grid, and on a wider one to show that the first holds the
+mass.
 """
 
 import copy
 
 from torch import Tensor, nn
 
-from benchmarks.speed import contender
+from benchmarks.speed.contenders.contender import OURS, Contender
 from benchmarks.speed.problems import Problem
 from benchmarks.speed.timing import Work
 from ebmbench.config.registry import load
@@ -23,10 +24,10 @@ from ebmbench.training.job import Job
 from ebmbench.training.trainer import Trainer
 
 
-class Contestant(contender.Contender):
+class Ours(Contender):
     """ebmbench."""
 
-    name = contender.OURS
+    name = OURS
 
     def langevin(self, problem: Problem) -> Work:
         """Steps of our sampler."""

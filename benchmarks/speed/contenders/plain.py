@@ -1,7 +1,7 @@
 """Our networks as plain PyTorch: the same layers in an `nn.Sequential`, with spectral norms folded into the weights.
 
 This is what the bare loop and the other libraries are given. Layers are copied as they lie in memory, so that nobody
-wins by an order of channels. `matches` holds the copy to our network's energies.
+gains by an order of channels. `require_equal` compares the copy's energies with our network's.
 """
 
 import copy
@@ -46,29 +46,29 @@ class Confined(Plain):
         return self.layers(z).squeeze(-1) + self.confinement * z.square().sum(-1)
 
 
-def plain(network: nn.Module) -> Plain:
+def copy_plain(network: nn.Module) -> Plain:
     """A copy of one of our networks that shares nothing with it."""
     if isinstance(network, mlp.Model):
-        return Confined(sequence(network, nn.SiLU()), network.centre, network.scale, network.confinement)
+        return Confined(chain_layers(network, nn.SiLU()), network.centre, network.scale, network.confinement)
     if isinstance(network, tiny.Model) and not network.confinement:
-        return Plain(sequence(network, nn.SiLU()))
+        return Plain(chain_layers(network, nn.SiLU()))
     if isinstance(network, convnet.Model):
-        return Plain(sequence(network, nn.LeakyReLU(convnet.SLOPE)))
+        return Plain(chain_layers(network, nn.LeakyReLU(convnet.SLOPE)))
     raise TypeError(f"no plain copy of {type(network).__module__}: write one here")
 
 
-def sequence(network: nn.Module, activation: nn.Module) -> nn.Sequential:
+def chain_layers(network: nn.Module, activation: nn.Module) -> nn.Sequential:
     """All convolutions and linear layers in their order, with the activation between them."""
     layers: list[nn.Module] = []
-    for layer in folded(network):
+    for layer in fold_layers(network):
         if isinstance(layer, nn.Linear) and layers and isinstance(layers[-2], nn.Conv2d):
             layers.append(nn.Flatten())
         layers += [layer, activation]
     return nn.Sequential(*layers[:-1])
 
 
-def folded(network: nn.Module) -> Iterator[nn.Module]:
-    """Copies of the layers; those that are normalised have W/σ̂ for a weight."""
+def fold_layers(network: nn.Module) -> Iterator[nn.Module]:
+    """Copies of the layers; a normalised layer has the weight W/σ̂."""
     normalised = {layer.layer: layer for layer in network.modules() if isinstance(layer, Spectral)}
     for layer in network.modules():
         if isinstance(layer, nn.Conv2d | nn.Linear):
@@ -80,6 +80,6 @@ def folded(network: nn.Module) -> Iterator[nn.Module]:
 
 
 @torch.no_grad()
-def matches(network: nn.Module, twin: nn.Module, x: Tensor) -> None:
+def require_equal(network: nn.Module, twin: nn.Module, x: Tensor) -> None:
     """Raise an `AssertionError` unless both have the same energies at x."""
     torch.testing.assert_close(twin(x), network(x), atol=TOLERANCE, rtol=TOLERANCE)
