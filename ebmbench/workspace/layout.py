@@ -38,7 +38,7 @@ FLOW = Path(WORK, "flow")
 LOGS = FLOW / "logs"
 OUTCOMES = FLOW / "outcomes.json"
 PULSES = FLOW / "pulses"
-LOCK_MEMORY = FLOW / "parsed-lock.json"
+LOCK_MEMORY = Path(".dvc/tmp/ebmbench-lock.json")  # `dvc.lock`, parsed; a dry run may write it
 LOCK_ENTRIES = FLOW / "entries"  # of `dvc.lock`, until they are written into it
 
 

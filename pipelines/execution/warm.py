@@ -18,7 +18,8 @@ from functools import cached_property
 from pathlib import Path
 from threading import Event, Lock
 
-from ebmbench.workspace.layout import LOCK_MEMORY, LOGS, REPORT
+from ebmbench.errors import DEBUG
+from ebmbench.workspace.layout import LOCK_MEMORY, REPORT
 from pipelines.execution import fork_server
 from pipelines.execution.dvc import call_dvc, environment
 from pipelines.planning.lockfile import LockBuffer
@@ -41,21 +42,18 @@ class WarmDvc:
             self._process = self._start(theirs.fileno()) if self._ready is None else None
 
     def _start(self, channel: int) -> subprocess.Popen[bytes]:
-        log = self.root / LOGS / "fork-server.log"
-        log.parent.mkdir(parents=True, exist_ok=True)
         # The token tells this process's forks from those of others in DVC's table of locks (`dvc.py`).
         command = [sys.executable, "-P", fork_server.__file__, str(channel), secrets.token_hex(8)]
-        with log.open("wb") as output:
-            return subprocess.Popen(
-                command,
-                cwd=self.root,
-                env={**environment(), **_THREADS},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                pass_fds=(channel,),
-                start_new_session=True,
-            )
+        return subprocess.Popen(
+            command,
+            cwd=self.root,
+            env={**environment(), **_THREADS},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=None if os.environ.get(DEBUG) == "1" else subprocess.DEVNULL,
+            pass_fds=(channel,),
+            start_new_session=True,
+        )
 
     def is_ready(self) -> bool:
         """Wait until the libraries are loaded; False if stages cannot be forked."""

@@ -11,6 +11,7 @@ import pytest
 from ebmbench.workspace.locks import Busy, hold_workspace
 from pipelines import benchmark
 from pipelines.benchmark import main
+from pipelines.execution.local import Runner
 from pipelines.execution.process import reproduce
 from pipelines.execution.queue import run_queue
 from pipelines.options import add_options
@@ -24,7 +25,7 @@ CELL = {"prepare@rings", "train@rings-dsm", "evaluate@rings-dsm", "report"}
 def without_prefect(monkeypatch: pytest.MonkeyPatch) -> None:
     """The flow with stages that DVC is not asked to run: dsm fails, all else is said to have run."""
 
-    def run_flow(root: Path, plan: Plan, jobs: int, keep_going: bool, scheduler: str | None) -> Result:
+    def run_flow(root: Path, plan: Plan, _: Runner, jobs: int, keep_going: bool, scheduler: str | None) -> Result:
         print("noise")
         kinds = {stage.name: FAILED if stage.name.startswith("train@rings-dsm") else RAN for stage in plan.todo}
         outcomes = run_queue(plan, jobs, lambda name, stop: Outcome(kinds[name], cause="on purpose"), keep_going)

@@ -161,7 +161,7 @@ def test_an_entry_takes_the_place_of_the_one_that_was_there(tmp_path: Path) -> N
     new = "  train@rings-dsm:\n    cmd: other\n"
     write_entries(lock, {"train@rings-dsm": new})
     head, rest = LOCK.split("  train@rings-dsm:\n")
-    assert lock.read_text() == head + rest[rest.index("  train@rings-dsm2") :] + new
+    assert lock.read_text() == head + new + rest[rest.index("  train@rings-dsm2") :]
 
 
 def test_a_lock_is_made_where_there_is_none_and_never_left_without_stages(tmp_path: Path) -> None:

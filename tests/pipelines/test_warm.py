@@ -119,7 +119,7 @@ def test_a_stage_that_fails_or_is_stopped_fails_or_is_stopped(
         assert running.result().kind == STOPPED
     assert time.monotonic() - begin < guard.GRACE_SECONDS  # the interrupt alone was enough
     assert set(processes_in(project)) <= others
-    assert "KeyboardInterrupt" not in (project / "work/flow/logs/fork-server.log").read_text()
+    assert "exited with 130" in (project / "work/flow/logs/probe@a.log").read_text()
 
 
 def test_the_lock_file_is_that_of_dvc_itself(done: Path) -> None:
