@@ -1,4 +1,4 @@
-"""Errors of the user, shown as one line without a traceback, and output streams that never stop the work.
+"""Errors as one line without a traceback, the exit codes of commands, and output streams that never stop the work.
 
 A terminal without UTF-8 gets an escape in place of é. If the reader has gone (`ebmbench run | head -1`, a closed
 terminal), the rest of the output is dropped and the work goes on.
@@ -10,7 +10,7 @@ import io
 import os
 import sys
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
 LONGEST = 2000  # characters of a line
@@ -51,6 +51,32 @@ def nearest(name: str, allowed: Iterable[str]) -> str:
 
 
 DEBUG = "EBMBENCH_DEBUG"  # set by --debug, for the stages too, which are processes of their own
+
+
+def is_debugging() -> bool:
+    """Whether tracebacks are wanted."""
+    return os.environ.get(DEBUG, "0") not in ("", "0")
+
+
+def run_command(act: Callable[[], int], hint: str) -> int:
+    """Do the work of a command and return its exit code; any error is one line, and `hint` says how to see more."""
+    try:
+        code = act()
+        print(end="", flush=True)  # here, so that a full disk is still reported below
+        return code
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("stopped; run again to go on", file=sys.stderr)
+        return 130
+    except Exception as error:
+        if is_debugging():
+            raise
+        print(f"error: {in_words(error)} ({hint} shows where)", file=sys.stderr)
+        return 1
+
+
 _READER_GONE = (errno.EPIPE, errno.EIO)  # of a pipe, of a terminal
 
 

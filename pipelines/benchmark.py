@@ -6,24 +6,21 @@ imported on demand.
 """
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ebmbench.errors import DEBUG, UserError, in_words, make_console_safe
+from ebmbench.errors import DEBUG, make_console_safe, run_command
 from ebmbench.workspace.layout import OUTCOMES, report_of, require_pipeline
 from ebmbench.workspace.locks import hold_workspace
 from pipelines.execution.head_start import HeadStart, Run, use_run
 from pipelines.execution.local import Runner, open_runner
-from pipelines.execution.signals import EXIT_STOPPED, describe_interrupt, raise_on_sigterm, stop_exit_code
+from pipelines.execution.signals import describe_interrupt, raise_on_sigterm, stop_exit_code
 from pipelines.execution.warm import open_warm_dvc
 from pipelines.options import add_options, scheduler_of
 from pipelines.outcome import (
-    EXIT_FAILED,
-    STOPPED_EARLY,
     Printable,
     Result,
     forecast,
@@ -116,19 +113,7 @@ def main(arguments: list[str] | None = None) -> int:
     add_options(parser)
     make_console_safe()
     options = parser.parse_args(arguments)
-    try:
-        return print_outcome(lambda: _run_or_forecast(options), options.json)
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    except KeyboardInterrupt:
-        print(STOPPED_EARLY, file=sys.stderr)
-        return EXIT_STOPPED
-    except Exception as error:
-        if os.environ.get(DEBUG, "0") not in ("", "0"):
-            raise
-        print(f"error: {in_words(error)} ({DEBUG}=1 shows where)", file=sys.stderr)
-        return EXIT_FAILED
+    return run_command(lambda: print_outcome(lambda: _run_or_forecast(options), options.json), f"{DEBUG}=1")
 
 
 def _run_or_forecast(options: argparse.Namespace) -> Printable:

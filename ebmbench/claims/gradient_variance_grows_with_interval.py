@@ -171,15 +171,15 @@ def draw(figure: Figure, seeds: Sequence[Arms]) -> None:
     )
     variance, signal, fresh, fresh_signal = rest
     absolute = "variance of the gradient,\nold copy over fresh"
-    told = {
+    panels = {
         "variance of g over its squared mean": np.where(ratio > 0, ratio, np.nan),
         absolute: variance / fresh,
         "relative variance of the gradient,\nold copy over fresh": variance / fresh / (signal / fresh_signal),
     }
-    for axes, (label, values) in zip(figure.subplots(1, 3), told.items(), strict=True):
+    for axes, (label, values) in zip(figure.subplots(1, 3), panels.items(), strict=True):
         axes.plot(INTERVALS, values.T, color=colour("adance"), alpha=0.25, linewidth=0.8)
         axes.plot(INTERVALS, np.exp(np.log(values).mean(0)), "o-", color=colour("adance"))
-        axes.set(xscale="log", yscale="linear" if values is told[absolute] else "log")
+        axes.set(xscale="log", yscale="linear" if values is panels[absolute] else "log")
         axes.set(xlabel="interval $\\mathcal{K}$", ylabel=label)
         axes.set_xticks(INTERVALS, [str(k) for k in INTERVALS])
         axes.set_xticks([], minor=True)

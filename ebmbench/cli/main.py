@@ -8,10 +8,9 @@ A command imports what it needs when it runs, so that help appears at once.
 import argparse
 import os
 import sys
-from collections.abc import Callable
 
 from ebmbench.cli import experiments, project, report, run, serve
-from ebmbench.errors import DEBUG, UserError, in_words, make_console_safe
+from ebmbench.errors import DEBUG, make_console_safe, run_command
 
 EXAMPLES = """\
 examples:
@@ -53,22 +52,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments.own_process = argv is None
     if arguments.debug:
         os.environ[DEBUG] = "1"
-    act: Callable[[argparse.Namespace], int] = arguments.act
-    try:
-        code = act(arguments)
-        print(end="", flush=True)  # here, so that a full disk is still reported below
-        return code
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    except KeyboardInterrupt:
-        print("stopped; run again to go on", file=sys.stderr)
-        return 130
-    except Exception as error:
-        if arguments.debug:
-            raise
-        print(f"error: {in_words(error)} (--debug shows where)", file=sys.stderr)
-        return 1
+    return run_command(lambda: arguments.act(arguments), "--debug")
 
 
 if __name__ == "__main__":

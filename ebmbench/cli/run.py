@@ -5,6 +5,8 @@ The latter run a single stage by hand, with the same code that DVC calls.
 
 import argparse
 import importlib
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,9 +72,20 @@ def _plan(arguments: argparse.Namespace) -> "Printable":
         name = arguments.suite
         raise UserError(f"--dry-run writes nothing, so not the suite either; first `ebmbench suite use {name}`")
     root = find_root()
-    load_params(root)
+    params = load_params(root)
     require_keys(root)
-    return forecast(root, arguments.only, arguments.wait)
+    # The checks import torch, which takes about as long as DVC's answer, so both go on at the same time.
+    threading.Thread(target=_import_checks).start()
+    planned = forecast(root, arguments.only, arguments.wait)
+    from ebmbench.stages.preparation import check_workspace
+
+    check_workspace(root, params)
+    return planned
+
+
+def _import_checks() -> None:
+    with suppress(Exception):  # the import that follows in the main thread raises it
+        importlib.import_module("ebmbench.stages.preparation")
 
 
 def _run(arguments: argparse.Namespace) -> "Printable":

@@ -1,8 +1,8 @@
 """The name is the key: `dsm` is `methods/dsm.py`. The folder *is* the list; there is no other.
 
-A file is an entry of its folder's kind if it says which paper it comes from (`PAPER = …`). What it says of itself
-(the docstring's first line and constants as `PAPER`, `YEAR`, `DIRECTION`) is read from its syntax tree, so that listing
-and reporting import no torch, and a stage imports the one method it runs and no other.
+Every file of a kind's folder is an entry and must define what `REQUIRED` lists; what entries share is in a subfolder.
+What a file says of itself (the docstring's first line and constants as `PAPER`, `YEAR`, `DIRECTION`) is read from its
+syntax tree, so that listing and reporting import no torch, and a stage imports the one method it runs and no other.
 """
 
 import ast
@@ -16,7 +16,17 @@ from typing import Any
 from ebmbench.errors import UserError, in_words, nearest
 from ebmbench.workspace.code_hash import PACKAGE, text_of
 
-KINDS = ("methods", "data", "metrics", "samplers", "models", "baselines", "claims")
+# What a file must define, by kind. Data are chosen by their path: a file without a paper is the user's own dataset.
+REQUIRED: dict[str, tuple[str, ...]] = {
+    "methods": ("PAPER", "YEAR", "Settings", "Method"),
+    "data": (),
+    "metrics": ("PAPER", "YEAR", "DIRECTION", "compute"),
+    "samplers": ("PAPER", "YEAR", "Settings"),
+    "models": ("PAPER", "YEAR", "Settings", "Model"),
+    "baselines": ("PAPER", "YEAR", "subject"),
+    "claims": ("PAPER", "YEAR", "CLAIM", "measure", "statistics", "draw"),
+}
+KINDS = tuple(REQUIRED)
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,8 @@ class Entry:
 @cache
 def entries(kind: str) -> dict[str, Entry]:
     """All entries of a kind by name, in alphabetical order."""
-    found = (_read(file) for file in sorted((PACKAGE / kind).glob("*.py")))
+    files = (file for file in sorted((PACKAGE / kind).glob("*.py")) if file.name != "__init__.py")
+    found = (_read(file, REQUIRED[kind]) for file in files)
     return {entry.name: entry for entry in found if entry is not None}
 
 
@@ -67,9 +78,12 @@ def load(kind: str, name: str) -> ModuleType:
     return importlib.import_module(f"ebmbench.{kind}.{describe(kind, name).name}")
 
 
-def _read(file: Path) -> Entry | None:
+def _read(file: Path, required: tuple[str, ...]) -> Entry | None:
+    """What a file says of itself; None for a dataset without a paper."""
     tree = _tree(file)
     constants = dict(pair for node in tree.body if (pair := _constant(node)) is not None)
+    if missing := [name for name in required if name not in constants.keys() | _defined(tree)]:
+        raise UserError(f"{_shown(file)}: found no {', '.join(missing)}, allowed: a file with {', '.join(required)}")
     if "PAPER" not in constants:
         return None
     title = (ast.get_docstring(tree) or file.stem).splitlines()[0].rstrip(".")
@@ -102,6 +116,20 @@ def _year(file: Path, value: object) -> int:
 
 def _shown(file: Path) -> str:
     return f"{PACKAGE.name}/{file.relative_to(PACKAGE).as_posix()}"
+
+
+def _defined(tree: ast.Module) -> set[str]:
+    """The names that a file's top level defines or imports; constants that must be literals are left out."""
+    found: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.ImportFrom):
+            found |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return found - {"PAPER", "YEAR", "DIRECTION"}
 
 
 def _constant(node: ast.stmt) -> tuple[str, Any] | None:

@@ -1,9 +1,11 @@
 """Suites: `suites/<name>.yaml` laid over `suites/defaults.yaml`, written whole into `params.yaml`.
 
 Only the datasets and methods of the suite are written, so `params.yaml` lists exactly what will run. Edits and comments
-in `params.yaml` are the user's; they are overwritten only with `--force`.
+in `params.yaml` are the user's; they are overwritten only with `--force`. A checksum in its second line tells whether
+there are any: then a suite whose own file was edited is written again without asking.
 """
 
+import hashlib
 import io
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from ebmbench.workspace.files import write_text
 from ebmbench.workspace.layout import DEFAULTS, PARAMS_YAML, SUITES
 
 INVITATION = "Edit freely: DVC runs again what an edit concerns."
+CHECKSUM = "# The lines below had this checksum when they were written: "
 
 
 def available(root: Path) -> dict[str, str]:
@@ -36,15 +39,17 @@ def _first_line(file: Path) -> str:
 def use(root: Path, name: str, force: bool = False) -> None:
     """Write a suite into `params.yaml`; refuse if that would drop the user's edits."""
     chosen = _resolved(root, name)
-    if not force and (root / PARAMS_YAML).is_file() and (edits := local_edits(root)):
+    file = root / PARAMS_YAML
+    if not force and file.is_file() and not _is_as_written(file) and (edits := local_edits(root)):
         raise UserError(
             f"{PARAMS_YAML}: found edits that no suite has ({', '.join(edits)}); "
-            "keep them in a suite of your own, or --force"
+            f"keep them in a suite of your own, or drop them by `ebmbench suite use {name} --force`"
         )
     text = io.StringIO()
     _yaml().dump(chosen, text)
     check(Params, YAML(typ="safe").load(text.getvalue()), f"{SUITES}/{name}.yaml")
-    write_text(root / PARAMS_YAML, text.getvalue())
+    headline, _, rest = text.getvalue().partition("\n")
+    write_text(file, f"{headline}\n{_checksum(rest)}\n{rest}")
 
 
 def local_edits(root: Path) -> list[str]:
@@ -76,7 +81,8 @@ def _own_comments(root: Path, suite: str) -> list[str]:
     """Comments of `params.yaml` that writing the suite did not bring there."""
     files = [root / SUITES / f"{name}.yaml" for name in ("defaults", suite)]
     brought = {_headline(suite)}.union(*(comments(file.read_text(encoding="utf-8")) for file in files))
-    own = [one for one in comments((root / PARAMS_YAML).read_text(encoding="utf-8")) if one not in brought]
+    found = comments((root / PARAMS_YAML).read_text(encoding="utf-8"))
+    own = [one for one in found if one not in brought and not one.startswith(CHECKSUM)]
     return [f"the comment '{one if len(one) <= 60 else one[:59] + '…'}'" for one in own]
 
 
@@ -92,6 +98,19 @@ def comments(text: str) -> list[str]:
 
 def _headline(name: str) -> str:
     return f"# Suite '{name}', written by `ebmbench suite use {name}`. {INVITATION}"
+
+
+def _checksum(text: str) -> str:
+    return f"{CHECKSUM}{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def _is_as_written(file: Path) -> bool:
+    """Whether the checksum in the second line is that of all lines below it."""
+    try:
+        _, line, rest = file.read_text(encoding="utf-8").split("\n", 2)
+    except ValueError:  # too few lines, or no text
+        return False
+    return line == _checksum(rest)
 
 
 def _keep(section: Any, names: list[str]) -> None:

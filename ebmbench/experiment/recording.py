@@ -109,6 +109,6 @@ def _joined(chains: list[Chain], steps: list[int]) -> dict[str, Tensor]:
     last = chains[-1].diagnostics
     weights = torch.tensor(steps, dtype=torch.float64) / sum(steps)
     known = [name for name in last if all(name in chain.diagnostics for chain in chains)]
-    told = {name: torch.stack([chain.diagnostics[name].double().cpu() for chain in chains]) for name in known}
-    means = {name: (weights * values).sum() for name, values in told.items() if not name.startswith("last_")}
+    values = {name: torch.stack([chain.diagnostics[name].double().cpu() for chain in chains]) for name in known}
+    means = {name: (weights * parts).sum() for name, parts in values.items() if not name.startswith("last_")}
     return {name: means.get(name, value) for name, value in last.items()}

@@ -199,5 +199,5 @@ def check_sample_size(facts: Facts, sampling: Sampling) -> None:
 def _collect(chain: Chain, sampler: SamplerSettings, film: Film | None, trace: Trace | None) -> Samples:
     denoised = ", denoised" if getattr(sampler, "denoise", False) else ""
     text = f"{sampler.kind}, {sampler.total_steps} steps{denoised}" if film is not None else sampler.kind
-    told = {name: value.item() for name, value in chain.diagnostics.items()}
-    return Samples(chain.x.cpu(), text, told, film, trace if trace is not None and trace.rows else None)
+    diagnostics = {name: value.item() for name, value in chain.diagnostics.items()}
+    return Samples(chain.x.cpu(), text, diagnostics, film, trace if trace is not None and trace.rows else None)

@@ -10,12 +10,14 @@ import importlib
 import pkgutil
 import re
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from ebmbench.config.schema import known
+from ebmbench.errors import UserError
 from ebmbench.report import figures, sections
 from ebmbench.report.figures.theme import apply_theme
 from ebmbench.report.page.html import write_page
@@ -61,10 +63,8 @@ def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
 def draw(results: Results, folder: Path) -> dict[str, list[Image]]:
     """Draw all figures that the results allow; by section, in the order of the figures."""
     images: dict[str, list[Image]] = {}
-    names = [section_name(one) for one in find_modules(sections, "TITLE")]
     with apply_theme():
-        for figure in find_modules(figures, "SECTION"):
-            known(figure.SECTION, names, f"{figure.__name__.replace('.', '/')}.py", "SECTION")
+        for figure in find_figures():
             images.setdefault(figure.SECTION, []).extend(figure.draw(results, folder))
     return images
 
@@ -72,7 +72,7 @@ def draw(results: Results, folder: Path) -> dict[str, list[Image]]:
 def assemble(results: Results) -> str:
     """The text of `report.md`: all sections in order, with all their figures; those with neither are left out."""
     parts = [f"# ebmbench: suite `{results.params['benchmark']['suite']}`"]
-    for section in find_modules(sections, "TITLE"):
+    for section in find_sections():
         text = section.text(results)
         images = results.images.get(section_name(section), ())
         rest = show_images([image for image in images if f"({image.path})" not in text])
@@ -82,16 +82,37 @@ def assemble(results: Results) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def find_sections() -> list[ModuleType]:
+    """The sections, by their `ORDER` and then by name."""
+    return _find_plugins(sections, ("TITLE", "ORDER", "text"))
+
+
+def find_figures() -> list[ModuleType]:
+    """The figures, by their `ORDER` and then by name; each must name a section that exists."""
+    found, names = _find_plugins(figures, ("SECTION", "ORDER", "draw")), [section_name(one) for one in find_sections()]
+    for figure in found:
+        known(figure.SECTION, names, _path(figure), "SECTION")
+    return found
+
+
 def section_name(section: ModuleType) -> str:
     """What figures call a section: the name of its file."""
     return section.__name__.rpartition(".")[2]
 
 
-def find_modules(package: ModuleType, constant: str) -> list[ModuleType]:
-    """The modules of a package that define this constant, by their `ORDER` and then by name."""
+def _find_plugins(package: ModuleType, required: Sequence[str]) -> list[ModuleType]:
+    """The modules of a package that define what is required; one that defines a part of it is an error."""
     names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
-    found = [importlib.import_module(f"{package.__name__}.{name}") for name in names]
-    return sorted((one for one in found if hasattr(one, constant)), key=lambda one: one.ORDER)
+    modules = [importlib.import_module(f"{package.__name__}.{name}") for name in names]
+    missing = {one: [name for name in required if not hasattr(one, name)] for one in modules}
+    for module, lacking in missing.items():
+        if 0 < len(lacking) < len(required):
+            raise UserError(f"{_path(module)}: found no {', '.join(lacking)}, allowed: all of {', '.join(required)}")
+    return sorted((one for one in modules if not missing[one]), key=lambda one: one.ORDER)
+
+
+def _path(module: ModuleType) -> str:
+    return f"{module.__name__.replace('.', '/')}.py"
 
 
 def exchange(fresh: Path, out: Path) -> None:

@@ -17,12 +17,20 @@ from ebmbench.config.params import Params, load_params
 from ebmbench.config.schema import read_yaml
 from ebmbench.config.yaml import lookup, plain
 from ebmbench.errors import UserError
-from ebmbench.workspace.code_hash import imported_files, loaded_code, shown, texts
+from ebmbench.workspace.code_hash import PACKAGE, imported_files, loaded_code, shown, texts
 from ebmbench.workspace.layout import DVC_YAML, PARAMS_YAML
 from ebmbench.workspace.reads import changed_reads
 from ebmbench.workspace.record import hash_of
 
-HELPERS = "ebmbench/methods/common/"
+# Folders whose files a stage loads by name or by listing, beside what its module imports.
+BY_NAME: dict[str, tuple[str, ...]] = {
+    "baselines": ("baselines", "metrics"),
+    "train": ("models", "samplers"),
+    "sample": ("models", "samplers"),
+    "evaluate": ("metrics", "models", "samplers"),
+    "claim": ("methods", "metrics", "models", "samplers"),
+    "report": ("report/figures", "report/sections"),
+}
 _NAME = re.compile(r"\$\{([a-z_]+(?:\.[a-z_]+)*)\}")
 _MISSING = object()
 
@@ -55,12 +63,19 @@ def _weights(root: Path, stage: str) -> list[str]:
 
 
 def require_declared(root: Path, stage: str) -> None:
-    """Refuse a method that imports a file which `dvc.yaml` does not list for the stage, before any work is done."""
-    kind, _, item = stage.partition("@")
-    method = item.partition("-")[2]
-    if method and (root / DVC_YAML).is_file():
-        files = imported_files([f"ebmbench.stages.{kind}", f"ebmbench.methods.{method}"])
+    """Refuse code that the stage would load but `dvc.yaml` does not list for it, before any work is done."""
+    if (root / DVC_YAML).is_file():
+        files = imported_files([f"ebmbench.stages.{stage.partition('@')[0]}", *_plugins(stage)])
         _refuse_undeclared(root, stage, files)
+
+
+def _plugins(stage: str) -> list[str]:
+    """The modules that a stage loads by name: its method or claim, and all files of the folders in `BY_NAME`."""
+    kind, _, item = stage.partition("@")
+    method, claim = item.partition("-")[2], item if kind == "claim" else ""
+    own = [f"ebmbench.methods.{method}"] * bool(method) + [f"ebmbench.claims.{claim}"] * bool(claim)
+    files = [file for folder in BY_NAME.get(kind, ()) for file in sorted((PACKAGE / folder).glob("[a-z]*.py"))]
+    return own + [".".join(["ebmbench", *file.relative_to(PACKAGE).with_suffix("").parts]) for file in files]
 
 
 def require_unchanged(root: Path, stage: str, before: Inputs) -> None:
@@ -99,10 +114,23 @@ def _refuse_undeclared(root: Path, stage: str, files: Iterable[Path]) -> None:
     own = [file for file in files if file.is_relative_to(root.resolve())]
     for file in own:
         if not any(file.is_relative_to(place) for place in places):
+            by, hint = _explain_import(stage, file)
             raise UserError(
-                f"{stage}: {shown(file)} is imported, but {DVC_YAML} does not list it for this stage, so DVC would "
-                f"never notice an edit of it; what methods share belongs into {HELPERS}"
+                f"{stage}: {shown(file)} is imported{by}, but {DVC_YAML} does not list it for this stage, so DVC would "
+                f"never notice an edit of it; {hint}"
             )
+
+
+def _explain_import(stage: str, file: Path) -> tuple[str, str]:
+    """Which plug-in imports a file, and where code belongs that plug-ins of its kind share."""
+    for module in _plugins(stage):
+        if file in imported_files([module]):
+            kind = module.split(".")[1]
+            noun = "sections and figures" if kind == "report" else kind
+            place = {"report": "ebmbench/report/", "claims": "ebmbench/claims/testing/"}
+            shared = place.get(kind, f"ebmbench/{kind}/common/")
+            return f" by {module.replace('.', '/')}.py", f"what {noun} share belongs into {shared}"
+    return "", "move its code into a file that is listed"
 
 
 def _edited(root: Path, inputs: Iterable[str]) -> Iterator[Path]:

@@ -62,6 +62,15 @@ OF_CLAIM = re.compile(r"(cost|metrics|record|verdict)\.json|figure\.png|values\.
 
 def prepare_workspace(root: Path, params: Params) -> None:
     """Check parameters and files, then prune and refill. Nothing is written if a check fails."""
+    check_workspace(root, params)
+    prune(root, params)
+    # The report depends on this folder, and is to be written even if not one cell gets as far as to make it.
+    suite_folder(root, params.benchmark.suite).mkdir(parents=True, exist_ok=True)
+    refill(root, params)
+
+
+def check_workspace(root: Path, params: Params) -> None:
+    """Refuse parameters and files that a run could not work with. Nothing is written."""
     require_keys(root)
     outside_outputs(root, os.environ.get(ROOT), ROOT, but=DOWNLOADS)
     for dataset in params.benchmark.datasets:
@@ -73,14 +82,18 @@ def prepare_workspace(root: Path, params: Params) -> None:
         facts = read_current_facts(cells[0].data, entry, root)
         for cell in cells:
             check_cell(params, cell, facts)
-    for method in params.benchmark.methods:
-        require_declared(root, f"train@{params.benchmark.datasets[0]}-{method}")
+    for stage in _example_stages(params.benchmark):
+        require_declared(root, stage)
     for folder, names in _output_folders(root, params).items():
         require_no_foreign_files(folder, names)
-    prune(root, params)
-    # The report depends on this folder, and is to be written even if not one cell gets as far as to make it.
-    suite_folder(root, params.benchmark.suite).mkdir(parents=True, exist_ok=True)
-    refill(root, params)
+
+
+def _example_stages(benchmark: Benchmark) -> list[str]:
+    """One stage for each kind of plug-in that the suite uses: on another dataset it loads the same code."""
+    first = benchmark.datasets[:1]
+    cells = [f"{dataset}-{method}" for dataset in first for method in benchmark.methods]
+    stages = [f"{kind}@{cell}" for cell in cells for kind in ("train", "evaluate")]
+    return [*stages, *(f"baselines@{name}" for name in first), *(f"claim@{name}" for name in benchmark.claims), REPORT]
 
 
 def _output_folders(root: Path, params: Params) -> dict[Path, re.Pattern[str]]:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from ebmbench.config.params import load_params
 from ebmbench.config.schema import known
-from ebmbench.errors import DEBUG, UserError, in_words, make_console_safe
+from ebmbench.errors import UserError, in_words, is_debugging, make_console_safe
 from ebmbench.stages.inputs import read_inputs, require_declared, require_keys, require_unchanged
 from ebmbench.workspace.failures import noting_failure
 from ebmbench.workspace.files import write_text
@@ -111,7 +111,7 @@ def check_names(root: Path, stage: str) -> str:
 
 def _traceback(root: Path, stage: str, error: Exception) -> str:
     """Write the traceback to a file and say where; a full disk or a lack of memory needs none."""
-    if os.environ.get(DEBUG, "0") not in ("", "0"):
+    if is_debugging():
         traceback.print_exception(error)
     if isinstance(error, OSError | MemoryError):
         return ""

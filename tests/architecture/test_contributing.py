@@ -11,9 +11,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 EXAMPLES = dict(re.findall(r"```python\n# (ebmbench/\S+)\n(.*?)```", GUIDE, re.DOTALL))
-PLUG_INS = {path: body for path, body in EXAMPLES.items() if "/report/" not in path}
-NAMES = {Path(path).stem for path in PLUG_INS}
-COPIED = ("ebmbench", "tests/contracts", "tests/__init__.py", "tests/conftest.py", "suites", "pyproject.toml")
+NAMES = {Path(path).stem for path in EXAMPLES}
+COPIED = ("ebmbench", "suites", "dvc.yaml", "pyproject.toml", "tests/__init__.py", "tests/conftest.py")
+COPIED += ("tests/contracts", *(f"tests/report/{name}.py" for name in ("__init__", "suite", "image_suite")))
 TRAIN = """
 from ebmbench.config.registry import load
 from ebmbench.config.sections import Training
@@ -32,21 +32,6 @@ while trainer.progress < 1:
     trainer.advance()
 print("steps", trainer.step)
 """
-REPORT = """
-from dataclasses import replace
-from pathlib import Path
-
-import pandas as pd
-
-from ebmbench.report import figures, sections
-from ebmbench.report.build import find_modules
-from ebmbench.report.results.suite import Results
-
-results = Results(pd.DataFrame({"dataset": ["two_moons"] * 3, "seed": [0, 1, 1]}))
-(figure,) = [one for one in find_modules(figures, "SECTION") if one.SECTION == "seeds"]
-(section,) = [one for one in find_modules(sections, "TITLE") if one.TITLE == "Seeds"]
-print(section.text(replace(results, images={"seeds": figure.draw(results, Path("figures"))})))
-"""
 SUITE = """
 from pathlib import Path
 
@@ -64,6 +49,8 @@ FAULTS = {
     "quadratic": ("- self.centre)", "- x.flatten(1).mean(0))"),
     "mean_gap": ('NEEDS = ("samples",)', 'NEEDS = ("samples", "density")'),
     "three_gaussians": ("return Mixture(centres, torch.ones(3)", "return Mixture(centres.float(), torch.rand(3)"),
+    "seeds": ("    seeds = results", '    results.frame["seed"] = 0\n    seeds = results'),
+    "seed_counts": ('folder / "seed', 'folder.parent / "seed'),
 }
 
 
@@ -123,14 +110,14 @@ def test_the_contract_tests_find_the_examples_and_accept_them(project: Path) -> 
 
 def test_the_contract_tests_find_a_fault_in_each_of_them(project: Path) -> None:
     try:
-        for path, body in PLUG_INS.items():
+        for path, body in EXAMPLES.items():
             old, new = FAULTS[Path(path).stem]
             assert old in body
             (project / path).write_text(body.replace(old, new), encoding="utf-8")
         ends = contract_tests(project)
         assert all(found & {"FAILED", "ERROR"} for found in ends.values()), ends  # ERROR: the guard of the generator
     finally:
-        for path, body in PLUG_INS.items():
+        for path, body in EXAMPLES.items():
             (project / path).write_text(body, encoding="utf-8")
 
 
@@ -138,14 +125,6 @@ def test_the_example_method_trains_on_the_example_data_with_the_example_network(
     done = run(project, "-c", TRAIN)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "steps 2\n"
-
-
-def test_the_report_finds_the_example_section_and_its_figure(project: Path) -> None:
-    done = run(project, "-c", REPORT)
-    assert done.returncode == 0, done.stderr
-    assert "](figures/seed_counts.svg)" in done.stdout
-    assert "| `two_moons` | 2 |" in done.stdout
-    assert (project / "figures" / "seed_counts.svg").stat().st_size > 1000
 
 
 def test_the_example_suite_can_be_used(project: Path) -> None:

@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from ebmbench.cli.main import main
 from ebmbench.config import suites
 from ebmbench.config.params import load_params
 from ebmbench.config.registry import load, names
 from ebmbench.config.schema import check, read_yaml
 from ebmbench.errors import UserError
 from ebmbench.stages.preparation import prepare_workspace
+from pipelines import outcome
+from pipelines.outcome import Forecast
+from pipelines.planning.plan import Plan
 
 ROOT = Path(__file__).parents[2]
 
@@ -161,6 +165,31 @@ def test_the_command_ends_with_code_two_one_line_and_nothing_written(tmp_path: P
     assert done.stdout == ""
     assert done.stderr == "error: params.yaml: training.budget: found -5, allowed: greater than or equal to 1\n"
     assert sorted(path.name for path in root.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (("sigma: 0.07", "sgima: 0.1"), "methods.dsm.sgima: found an unknown key"),
+        (("{kind: mala, steps: 200,", "{kind: malla, steps: 200,"), "sampling.sampler.kind: found 'malla', allowed: "),
+        (("", ""), ""),
+    ],
+)
+def test_a_dry_run_checks_all_parameters_as_a_run_does_and_writes_nothing(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    edit: tuple[str, str],
+    message: str,
+) -> None:
+    root = project(tmp_path, *edit)
+    monkeypatch.chdir(root)
+    monkeypatch.setattr(outcome, "forecast", lambda *_: Forecast(Plan(())))
+    before = {path: path.stat().st_mtime_ns for path in root.rglob("*")}
+    assert main(["run", "--dry-run"]) == (2 if message else 0)
+    printed = capsys.readouterr()
+    assert printed.err.startswith(f"error: params.yaml: {message}") if message else "nothing to do" in printed.out
+    assert {path: path.stat().st_mtime_ns for path in root.rglob("*")} == before
 
 
 def test_the_committed_parameters_are_a_suite_without_edits() -> None:

@@ -1,4 +1,4 @@
-"""Files of methods, metrics and the like that are no Python: the line that refuses them names the file."""
+"""Files of methods, metrics and the like that are no Python or lack something: a line names the file and what."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,13 +12,18 @@ from ebmbench.errors import UserError
 SOUND = '"""A title."""\nPAPER = "A paper, 2020"\nYEAR = 2020\n'
 
 
+def sound(kind: str) -> str:
+    """A file with all that its kind requires."""
+    return SOUND + "".join(f"{name} = 1\n" for name in registry.REQUIRED[kind][2:])
+
+
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A package of its own, for the real one is what the tests run."""
     folder = tmp_path / "ebmbench"
     for kind in registry.KINDS:
         (folder / kind).mkdir(parents=True)
-        (folder / kind / "sound.py").write_text(SOUND, encoding="utf-8")
+        (folder / kind / "sound.py").write_text(sound(kind), encoding="utf-8")
     monkeypatch.setattr(registry, "PACKAGE", folder)
     entries.cache_clear()
     yield folder
@@ -40,7 +45,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     ],
 )
 def test_a_file_that_is_no_python_is_named(package: Path, kind: str, body: bytes, reason: str) -> None:
-    (package / kind / "mine.py").write_bytes(body)
+    (package / kind / "mine.py").write_bytes(body + sound(kind).removeprefix(SOUND).encode())
     with pytest.raises(UserError, match=rf"^ebmbench/{kind}/mine\.py: .*{reason}.*, allowed: ") as caught:
         names(kind)
     assert str(package) not in str(caught.value)
@@ -53,3 +58,24 @@ def test_a_file_that_is_not_there_to_be_read_is_named(package: Path) -> None:
         with pytest.raises(UserError, match=rf"^ebmbench/{kind}/mine\.py: "):
             names(kind)
     assert names("models") == ["sound"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "missing"), [(kind, name) for kind, required in registry.REQUIRED.items() for name in required]
+)
+def test_a_file_that_lacks_an_attribute_is_named_with_it(package: Path, kind: str, missing: str) -> None:
+    (package / kind / "mine.py").write_text(sound(kind).replace(missing, f"no_{missing}"), encoding="utf-8")
+    line = rf"^ebmbench/{kind}/mine\.py: found no {missing}, allowed: a file with .*{missing}"
+    with pytest.raises(UserError, match=line):
+        names(kind)
+
+
+def test_a_class_a_function_and_an_import_all_define_an_attribute(package: Path) -> None:
+    body = "from ebmbench.methods.sound import Settings\nclass Model: pass\n"
+    (package / "models" / "mine.py").write_text(SOUND + body, encoding="utf-8")
+    assert names("models") == ["mine", "sound"]
+
+
+def test_a_dataset_of_ones_own_needs_no_paper_and_is_not_listed(package: Path) -> None:
+    (package / "data" / "mine.py").write_text("def density(): ...\n", encoding="utf-8")
+    assert names("data") == ["sound"]

@@ -8,6 +8,7 @@ import pytest
 
 import ebmbench
 from ebmbench.config import suites
+from ebmbench.config.params import load_params
 from ebmbench.errors import UserError
 from tests.config.test_params import project
 from tests.workflow.conftest import Clone, make_clone
@@ -100,6 +101,33 @@ def test_a_users_comment_is_not_dropped_without_being_asked_to(tmp_path: Path, o
     assert (root / "params.yaml").read_bytes() == before
     suites.use(root, "smoke", force=True)
     assert suites.local_edits(root) == []
+
+
+def test_an_edited_suite_is_written_again_if_nobody_has_edited_the_parameters(tmp_path: Path) -> None:
+    root = project(tmp_path)
+    edit(root / "suites/quick.yaml", "budget: 3_000_000", "budget: 2_000_000")
+    suites.use(root, "quick")
+    assert load_params(root).training.budget == 2_000_000
+    edit(root / "params.yaml", "restarts: 2", "restarts: 3")
+    edit(root / "suites/quick.yaml", "budget: 2_000_000", "budget: 1_000_000")
+    with pytest.raises(UserError, match=r"found edits that no suite has \(training\.budget, training\.restarts"):
+        suites.use(root, "quick")
+    assert load_params(root).training.budget == 2_000_000
+
+
+def test_parameters_without_a_checksum_are_compared_with_their_suite(tmp_path: Path) -> None:
+    root = project(tmp_path)
+    text = (root / "params.yaml").read_text(encoding="utf-8")
+    (root / "params.yaml").write_text("".join(text.splitlines(keepends=True)[:1] + text.splitlines(keepends=True)[2:]))
+    assert suites.local_edits(root) == []
+    edit(root / "suites/quick.yaml", "budget: 3_000_000", "budget: 2_000_000")
+    assert suites.local_edits(root) == ["training.budget"]
+
+
+def edit(file: Path, old: str, new: str) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), encoding="utf-8")
 
 
 @pytest.mark.parametrize("suite", list(suites.available(Path(__file__).parents[2])))

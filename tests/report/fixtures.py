@@ -26,6 +26,7 @@ ENTRIES = {
         "off_support": "Mass off the data",
         "fid_ratio": "FID over that of noisy images",
     },
+    "samplers": {"mala": "Metropolis-adjusted Langevin", "hmc": "Hamiltonian Monte Carlo"},
 }
 
 
@@ -56,6 +57,7 @@ def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         (package / kind).mkdir()
         for name, title in entries.items():
             text = f'"""{title}."""\nPAPER = "Author of {name}, Journal"\nYEAR = 2001\n'
+            text += "".join(f"{key} = ''\n" for key in registry.REQUIRED[kind][2:])
             text += "".join(f"{key} = {value!r}\n" for key, value in CONSTANTS.get(name, {}).items())
             (package / kind / f"{name}.py").write_text(text, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:

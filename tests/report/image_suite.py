@@ -85,8 +85,8 @@ def _write_cell(folder: Path, dataset: str, names: list[str], shape: tuple[int, 
     for run in runs:
         (folder / "sample" / run["label"]).mkdir(parents=True)
         if run["status"] == "ok":
-            told = {kind: {"sampler": "langevin" if kind == "buffer" else "mala"} for kind in run["kinds"]}
-            write_json(folder / "sample" / run["label"] / "diagnostics.json", told)
+            samplers = {kind: {"sampler": "langevin" if kind == "buffer" else "mala"} for kind in run["kinds"]}
+            write_json(folder / "sample" / run["label"] / "diagnostics.json", samplers)
         keys = ("status", "reason", "step", "digest", "seed", "label")
         write_json(folder / "train" / run["label"] / "status.json", {key: run[key] for key in keys})
     _write_history(folder / "history.csv", runs)

@@ -154,11 +154,13 @@ def write_cell(folder: Path, dataset: str, method: str, variants: list[str], see
     for stage in ("train", "sample", "evaluate"):
         write_json(folder / "cost" / f"{stage}.json", cost)
     # By kind of samples, as it is written today, and flat, as it was.
-    told = {"sampler": "annealed_langevin"} if method == "ncsn" else {"long": {"sampler": "mala", "acceptance": 0.9}}
+    samplers = (
+        {"sampler": "annealed_langevin"} if method == "ncsn" else {"long": {"sampler": "mala", "acceptance": 0.9}}
+    )
     for run in runs:
         (folder / "sample" / run["label"]).mkdir(parents=True)
         if run["status"] == "ok":
-            write_json(folder / "sample" / run["label"] / "diagnostics.json", told)
+            write_json(folder / "sample" / run["label"] / "diagnostics.json", samplers)
         keys = ("status", "reason", "step", "digest", "seed", "label")
         write_json(folder / "train" / run["label"] / "status.json", {key: run[key] for key in keys})
     _write_history(folder / "history.csv", runs)

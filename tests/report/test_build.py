@@ -16,8 +16,7 @@ import pandas as pd
 import pytest
 
 from ebmbench.report import build as build_module
-from ebmbench.report import figures, sections
-from ebmbench.report.build import build, find_modules
+from ebmbench.report.build import build
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import COLUMNS, load_results
 from ebmbench.report.sections import papers
@@ -184,16 +183,9 @@ def test_a_stale_cell_shows_its_reason_and_no_number(root: Path, params: Params,
     assert "older runs than the models" in text
 
 
-def test_every_file_of_the_sections_is_a_section_and_figures_belong_to_one() -> None:
-    names = {Path(str(module.__file__)).stem for module in find_modules(sections, "TITLE")}
-    assert names == {file.stem for file in Path(sections.__path__[0]).glob("[a-z]*.py")}
-    assert {module.SECTION for module in find_modules(figures, "SECTION")} <= names
-
-
 def test_the_report_never_imports_torch() -> None:
     code = "import sys; import ebmbench.report.release, ebmbench.report.results.table; "
-    code += "from ebmbench.report import build, figures, sections; "
-    code += "build.find_modules(figures, 'SECTION') and build.find_modules(sections, 'TITLE'); "
+    code += "from ebmbench.report import build; build.find_figures(); "
     code += "print([name for name in ('torch', 'prefect', 'dvc') if name in sys.modules])"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "[]"
@@ -213,7 +205,7 @@ def test_a_figure_that_its_section_does_not_show_stands_at_the_sections_end() ->
     image = Image("figures/mine.svg", "Bars", "What I drew.")
     results = Results(pd.DataFrame(columns=list(COLUMNS)), {"benchmark": {"suite": "s"}}, images={"papers": [image]})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(build_module, "find_modules", lambda *_: [papers])
+        patch.setattr(build_module, "find_sections", lambda: [papers])
         text = build_module.assemble(results)
     assert text.index("## Papers") < text.index(image.markdown())
     assert text.count("figures/mine.svg") == 1

@@ -8,7 +8,7 @@ from ebmbench.report.figures.maps import panels
 from ebmbench.report.results.frame import collect
 from ebmbench.report.results.samplers import read_samplers
 from ebmbench.report.results.suite import Results
-from ebmbench.report.sections import reading
+from ebmbench.report.sections import papers, reading
 from tests.report.fixtures import Params
 from tests.report.printed import table_of
 from tests.report.suite import EXACT, NO_ENERGY, write_records
@@ -81,3 +81,15 @@ def test_the_remark_of_a_method_is_printed_where_the_method_is(report: Path, roo
     assert "- **ncsn**: Score matching at many levels (Author of ncsn, Journal, 2001). It learns" in text_of(report)
     frame = collect(root, params)
     assert "It learns" not in reading.text(Results(frame[frame["method"] != "ncsn"], root=root))
+
+
+def test_papers_of_the_samplers_that_were_used_are_listed_and_no_others(root: Path, params: Params) -> None:
+    def listed() -> list[str]:
+        lines = papers.text(Results(collect(root, params), root=root)).splitlines()
+        return [line for line in lines if "`mala`" in line or "`hmc`" in line]
+
+    assert listed() == ["- Author of mala, Journal, 2001: `mala`"]
+    for file in (root / "runs/tiny").glob("*/*/sample/**/diagnostics.json"):
+        file.write_text('{"long": {"sampler": "hmc, 100 steps"}, "buffer": {"sampler": "the training chains"}}')
+    write_records(root, params)
+    assert listed() == ["- Author of hmc, Journal, 2001: `hmc`"]

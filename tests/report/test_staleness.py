@@ -194,6 +194,18 @@ def test_the_report_names_the_versions_that_made_its_cells(root: Path, whole: Pa
     assert re.fullmatch(r"torch [\w.+]+", facts["report built with"])
 
 
+def test_the_versions_that_prepared_the_data_do_not_change_a_report_that_dvc_would_not_write_again(
+    root: Path, whole: Params
+) -> None:
+    before = read_versions(Present(root, whole), collect(root, whole))
+    for record in (root / "prepared/eight_gaussians.record.json", root / "features/eight_gaussians.record.json"):
+        content = json.loads(record.read_text())
+        content["versions"]["torch"] = "2.1.0"
+        record.write_text(json.dumps(content))
+    assert states(collect(root, whole)) == dict.fromkeys(ALL, "ok")
+    assert read_versions(Present(root, whole), collect(root, whole)) == before
+
+
 def test_differences_name_the_very_keys() -> None:
     before, now = {"a": {"b": 1, "c": [1]}, "d": None}, {"a": {"b": 1, "c": [1, 2]}, "e": {"f": True}}
     assert list(differences(before, now)) == [("a.c", [1], [1, 2]), ("e", None, {"f": True})]

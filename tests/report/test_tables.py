@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ebmbench.report.results.groups import COSTS, MAIN
+from ebmbench.report.results.groups import COSTS, MAIN, TRIO
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import load_results
 from ebmbench.report.sections.main_table import render_toys
@@ -81,16 +81,11 @@ def test_a_clear_loss_is_not_bold_and_a_clear_win_stands_alone(report: Path) -> 
     assert find_best(results, "eight_gaussians", "kl") == {"mle"}
 
 
-def test_the_trio_is_shown_even_where_it_is_unknown(report: Path) -> None:
+def test_the_trio_is_shown_together_even_if_only_one_of_them_is_known(report: Path) -> None:
     results = load_results(report)
-    header = render_toys(
-        Results(results[~results["metric"].isin(MAIN[:3])], {"benchmark": {"metrics": ["kl"]}})
-    ).splitlines()[0]
-    assert [name for name in ("KL", "Fisher", "off-support") if name in header] == [
-        "KL",
-        "Fisher",
-        "off-support",
-    ]
+    frame = results[~results["metric"].isin(["kl", "off_support"])]
+    header = render_toys(Results(frame, {"benchmark": {"metrics": ["mode_sampler"]}})).splitlines()[0]
+    assert "| KL | Fisher ↓ | off-support |" in header
 
 
 @pytest.mark.parametrize(
@@ -135,3 +130,13 @@ def test_a_report_of_other_numbers_fails_these_checks(report: Path) -> None:
     wrong: Any = [0.5, 0.6, 0.7]
     with pytest.raises(AssertionError):
         expect(table_of(report, "dataset", "method", "KL ↓")[3][2], wrong)
+
+
+def test_a_metric_without_any_value_has_no_column_in_the_main_table_unless_it_is_the_main_one(report: Path) -> None:
+    frame = load_results(report)
+    frame.loc[frame["metric"].isin([*TRIO, "mode_density"]), "value"] = np.nan
+    header = render_toys(Results(frame, {"benchmark": {"metrics": ["kl"]}})).splitlines()[0]
+    assert header == "| dataset | method | KL ↓ | mode error, sampler ↓ | oracle gap ↓ | verdict |"
+    one = frame.index[(frame["metric"] == "mode_density") & (frame["method"] == "mle")][0]
+    frame.loc[one, "value"] = 0.5
+    assert "| mode error, density ↓ |" in render_toys(Results(frame)).splitlines()[0]

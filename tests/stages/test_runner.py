@@ -1,8 +1,10 @@
 """The shell around a stage: what it refuses, what it leaves behind."""
 
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -12,8 +14,11 @@ import torch
 from ebmbench.cli.main import main
 from ebmbench.config import params, yaml
 from ebmbench.config.params import load_params
+from ebmbench.errors import UserError
+from ebmbench.stages import inputs
 from ebmbench.stages.inputs import require_keys
 from ebmbench.stages.runner import run_stage
+from ebmbench.workspace import code_hash
 from ebmbench.workspace.failures import failure_of
 from ebmbench.workspace.files import read_json
 from ebmbench.workspace.layout import failure_file, traceback_file
@@ -142,6 +147,66 @@ def test_code_that_was_loaded_must_be_declared_and_still_be_there(
     assert done.returncode == code, done.stderr
     assert said in done.stderr
     assert (project / "result").read_text() == "1"
+
+
+MATRIX = {
+    "train": {"dataset": "", "method": ""},
+    "evaluate": {"dataset": "", "method": ""},
+    "baselines": {"dataset": ""},
+    "claim": {"claim": ""},
+}
+
+
+@pytest.fixture
+def helper(project: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    """A package in the project, with a plug-in that imports a file which `dvc.yaml` does not list for the stage."""
+    package = project / "ebmbench"
+    monkeypatch.setattr(code_hash, "PACKAGE", package)
+    monkeypatch.setattr(inputs, "PACKAGE", package)
+
+    def write(kind: str, plugin: str) -> None:
+        for name, text in ((plugin, "import ebmbench.helper\n"), (f"stages/{kind}", ""), ("helper", "")):
+            (package / name).parent.mkdir(parents=True, exist_ok=True)
+            (package / f"{name}.py").write_text(text)
+        deps = ["ebmbench/stages", f"ebmbench/{plugin.partition('/')[0]}"]
+        body = {"cmd": "x", "deps": deps} | ({"matrix": MATRIX[kind]} if kind in MATRIX else {})
+        (project / "dvc.yaml").write_text(json.dumps({"stages": {kind: body}}))
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("stage", "plugin", "hint"),
+    [
+        ("train@a-dsm", "methods/dsm", "what methods share belongs into ebmbench/methods/common/"),
+        ("train@a-dsm", "samplers/mine", "what samplers share belongs into ebmbench/samplers/common/"),
+        ("evaluate@a-dsm", "metrics/mine", "what metrics share belongs into ebmbench/metrics/common/"),
+        ("baselines@a", "baselines/mine", "what baselines share belongs into ebmbench/baselines/common/"),
+        ("claim@mine", "claims/mine", "what claims share belongs into ebmbench/claims/testing/"),
+        ("report", "report/sections/mine", "what sections and figures share belongs into ebmbench/report/"),
+        ("report", "report/figures/mine", "what sections and figures share belongs into ebmbench/report/"),
+    ],
+)
+def test_a_plug_in_that_imports_an_undeclared_file_is_named_with_where_the_code_belongs(
+    project: Path, helper: Callable[[str, str], None], stage: str, plugin: str, hint: str
+) -> None:
+    helper(stage.partition("@")[0], plugin)
+    with pytest.raises(UserError) as caught:
+        inputs.require_declared(project, stage)
+    assert str(caught.value).startswith(
+        f"{stage}: ebmbench/helper.py is imported by ebmbench/{plugin}.py, but dvc.yaml"
+    )
+    assert str(caught.value).endswith(hint)
+
+
+def test_an_undeclared_import_of_a_section_is_refused_before_the_report_is_replaced(
+    project: Path, helper: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    helper("report", "report/sections/mine")
+    started: list[Path] = []
+    assert run_stage("report", started.append) == 2
+    assert "ebmbench/helper.py is imported by ebmbench/report/sections/mine.py" in capsys.readouterr().err
+    assert not started
 
 
 @pytest.mark.parametrize(

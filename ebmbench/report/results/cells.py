@@ -62,18 +62,26 @@ def read_baselines(present: Present, dataset: str) -> Cell:
 
 def stages_of(dataset: str, method: str) -> list[str]:
     """The stages behind the numbers of a cell, first to last."""
-    data = [f"prepare@{dataset}", f"features@{dataset}"]
+    return [f"prepare@{dataset}", f"features@{dataset}", *own_stages_of(dataset, method)]
+
+
+def own_stages_of(dataset: str, method: str) -> list[str]:
+    """The stages whose outputs are the cell itself."""
     if method == BASELINES:
-        return [*data, f"baselines@{dataset}"]
-    return [*data, *(f"{stage}@{dataset}-{method}" for stage in ("train", "sample", "evaluate"))]
+        return [f"baselines@{dataset}"]
+    return [f"{stage}@{dataset}-{method}" for stage in ("train", "sample", "evaluate")]
 
 
 def read_versions(present: Present, frame: pd.DataFrame) -> list[list[Versions]]:
-    """The versions of libraries that the stages of each cell with numbers recorded."""
+    """The versions of libraries that the own stages of each cell with numbers recorded.
+
+    Their records are in `runs/`, which the report depends on. Those of the data are not: DVC would not write the report
+    again after one of them has changed. So they may only decide whether a cell is shown (see the top), never what.
+    """
     whole = frame[~frame["status"].isin(LOST)]
     folders = [BASELINES if is_baseline(name) else name for name in whole["method"]]
     cells = dict.fromkeys(zip(whole["dataset"], folders, strict=True))
-    return [recorded_versions(present, stages_of(*cell)) for cell in cells]
+    return [recorded_versions(present, own_stages_of(*cell)) for cell in cells]
 
 
 def read_statuses(train: Path) -> dict[str, dict[str, Any]]:

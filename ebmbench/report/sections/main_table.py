@@ -1,13 +1,15 @@
 """Means over the seeds in the main metrics: toy data in one table, images in one for each dataset and kind of samples.
 
 Bold are ties with the best inside a column; of images that is inside one kind of samples. Likelihoods of images by
-annealed importance sampling have a table of their own.
+annealed importance sampling have a table of their own. A metric that no run has a value of has no column.
 """
+
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
 from ebmbench.report.results.baselines import is_baseline
-from ebmbench.report.results.groups import AIS, IMAGE, MAIN, datasets, direction, heading, variants
+from ebmbench.report.results.groups import AIS, IMAGE, MAIN, TRIO, datasets, direction, heading, variants
 from ebmbench.report.results.kinds import NAMES, select_kind, table_kinds
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.verdicts import describe_verdicts
@@ -33,7 +35,7 @@ def render_toys(results: Results) -> str:
     frame = results.toys
     if frame.empty:
         return ""
-    metrics = list(dict.fromkeys([results.main_metric, *MAIN]))
+    metrics = _with_values(frame, dict.fromkeys([results.main_metric, *MAIN]))
     columns = {metric: format_column(frame, metric) for metric in metrics}
     rows = []
     for dataset in datasets(frame):
@@ -42,6 +44,14 @@ def render_toys(results: Results) -> str:
             rows.append([f"`{dataset}`" if place == 0 else "", format_name(name), *cells, describe_verdicts(part)])
     header = ["dataset", "method", *(heading(metric, direction(frame, metric)) for metric in metrics), "verdict"]
     return markdown_table(header, rows, left=2)
+
+
+def _with_values(frame: pd.DataFrame, metrics: Iterable[str]) -> list[str]:
+    """The first metric, and those of the others that any run has a value of; the trio is shown together."""
+    first, *others = metrics
+    valued = set(frame.loc[frame["value"].notna(), "metric"])
+    shown = valued.union(TRIO if valued & set(TRIO) else ())
+    return [first, *(metric for metric in others if metric in shown)]
 
 
 def _render_images(results: Results) -> list[str]:
@@ -65,7 +75,8 @@ def _render_likelihoods(results: Results) -> str:
     return "\n\n".join([*texts, BOUNDS] if texts else [])
 
 
-def _table(part: pd.DataFrame, dataset: str, metrics: tuple[str, ...], shown: set[str] | None = None) -> str:
+def _table(part: pd.DataFrame, dataset: str, metrics: Sequence[str], shown: set[str] | None = None) -> str:
+    metrics = _with_values(part[part["dataset"] == dataset], metrics)
     columns = [format_column(part, metric) for metric in metrics]
     rows = [
         [format_name(name), *(texts[dataset, name] for texts in columns), describe_verdicts(runs)]

@@ -1,6 +1,7 @@
-"""The papers behind the methods, data and metrics, by year, with what each is used for."""
+"""The papers behind the methods, data, metrics and samplers, by year, with what each is used for."""
 
 from ebmbench.config import registry
+from ebmbench.report.results.samplers import read_all_samplers
 from ebmbench.report.results.suite import Results
 
 TITLE = "Papers"
@@ -10,10 +11,17 @@ COLUMNS = {"methods": "method", "baselines": "method", "data": "dataset", "metri
 
 def text(results: Results) -> str:
     """A line for each paper; datasets of one's own have none."""
+    used = [(kind, name) for kind, column in COLUMNS.items() for name in dict.fromkeys(results.frame[column])]
+    used += [("samplers", name) for name in _samplers(results)]
     found: dict[tuple[int, str], list[str]] = {}
-    for kind, column in COLUMNS.items():
-        for name in dict.fromkeys(results.frame[column]):
-            one = registry.entries(kind).get(name)
-            if one is not None and one.paper:
-                found.setdefault((one.year, one.citation), []).append(f"`{name}`")
+    for kind, name in used:
+        one = registry.entries(kind).get(name)
+        if one is not None and one.paper:
+            found.setdefault((one.year, one.citation), []).append(f"`{name}`")
     return "\n".join(f"- {paper}: {', '.join(names)}" for (_, paper), names in sorted(found.items())) or "None."
+
+
+def _samplers(results: Results) -> list[str]:
+    """The samplers that drew the samples; what was written down is `mala` or `mala, 100 steps`."""
+    written = [sampler for samplers in read_all_samplers(results).values() for sampler in samplers]
+    return list(dict.fromkeys(sampler.partition(",")[0] for sampler in written))
