@@ -212,11 +212,17 @@ class Forecast:
         return f"would run {todo} of {stages} {chosen}stages: {would}; up to date: {stages - todo}"
 
 
-def forecast(root: Path, only: Sequence[str] = (), wait: bool = False) -> Forecast:
-    """Plan a run without running it. No other run may be active: DVC could not tell what is stale."""
+def forecast(
+    root: Path, only: Sequence[str] = (), wait: bool = False, check: Callable[[], None] = lambda: None
+) -> Forecast:
+    """Plan a run without running it. No other run may be active: DVC could not tell what is stale.
+
+    `check` is called while DVC is loading.
+    """
     require_pipeline(root)
     require_idle(root, wait)
     with open_warm_dvc(root) as warm:
+        check()
         return Forecast(read_plan(root, only, warm.call))
 
 

@@ -5,8 +5,6 @@ The latter run a single stage by hand, with the same code that DVC calls.
 
 import argparse
 import importlib
-import threading
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _plan(arguments: argparse.Namespace) -> "Printable":
     from ebmbench.config.params import load_params
-    from ebmbench.stages.inputs import require_keys
+    from ebmbench.stages.preparation import check_workspace
     from pipelines.outcome import forecast
 
     if arguments.suite:
@@ -73,19 +71,7 @@ def _plan(arguments: argparse.Namespace) -> "Printable":
         raise UserError(f"--dry-run writes nothing, so not the suite either; first `ebmbench suite use {name}`")
     root = find_root()
     params = load_params(root)
-    require_keys(root)
-    # The checks import torch, which takes about as long as DVC's answer, so both go on at the same time.
-    threading.Thread(target=_import_checks).start()
-    planned = forecast(root, arguments.only, arguments.wait)
-    from ebmbench.stages.preparation import check_workspace
-
-    check_workspace(root, params)
-    return planned
-
-
-def _import_checks() -> None:
-    with suppress(Exception):  # the import that follows in the main thread raises it
-        importlib.import_module("ebmbench.stages.preparation")
+    return forecast(root, arguments.only, arguments.wait, check=lambda: check_workspace(root, params))
 
 
 def _run(arguments: argparse.Namespace) -> "Printable":

@@ -12,21 +12,17 @@ from typing import Any
 
 from ebmbench.config.params import Params, outside_outputs
 from ebmbench.config.sections import Benchmark
-from ebmbench.data.common.files import ROOT
-from ebmbench.data.common.sources import source_path
 from ebmbench.errors import UserError
-from ebmbench.experiment.sweep import check_cell
-from ebmbench.samplers.common.choice import parse
-from ebmbench.stages.inputs import require_declared, require_keys
-from ebmbench.stages.prepare import read_current_facts
+from ebmbench.stages.checks import check_suite
+from ebmbench.stages.inputs import require_keys
 from ebmbench.workspace.cell import Cell
 from ebmbench.workspace.files import read_json, write_csv, write_json
 from ebmbench.workspace.layout import (
     BASELINES,
     CLAIMS,
+    DATA_ROOT,
     DOWNLOADS,
     FAILURES,
-    PARAMS_YAML,
     REPORT,
     WORK,
     features_folder,
@@ -70,30 +66,12 @@ def prepare_workspace(root: Path, params: Params) -> None:
 
 
 def check_workspace(root: Path, params: Params) -> None:
-    """Refuse parameters and files that a run could not work with. Nothing is written."""
+    """Refuse parameters and files that a run could not work with."""
     require_keys(root)
-    outside_outputs(root, os.environ.get(ROOT), ROOT, but=DOWNLOADS)
-    for dataset in params.benchmark.datasets:
-        here = params.on(dataset)
-        parse(here.sampling.sampler, PARAMS_YAML, "sampling")
-        entry = params.datasets[dataset]
-        source_path(root, entry.source, dataset)
-        cells = [Cell(root, params.benchmark.suite, dataset, method) for method in params.benchmark.methods]
-        facts = read_current_facts(cells[0].data, entry, root)
-        for cell in cells:
-            check_cell(params, cell, facts)
-    for stage in _example_stages(params.benchmark):
-        require_declared(root, stage)
+    outside_outputs(root, os.environ.get(DATA_ROOT), DATA_ROOT, but=DOWNLOADS)
+    check_suite(root, params)
     for folder, names in _output_folders(root, params).items():
         require_no_foreign_files(folder, names)
-
-
-def _example_stages(benchmark: Benchmark) -> list[str]:
-    """One stage for each kind of plug-in that the suite uses: on another dataset it loads the same code."""
-    first = benchmark.datasets[:1]
-    cells = [f"{dataset}-{method}" for dataset in first for method in benchmark.methods]
-    stages = [f"{kind}@{cell}" for cell in cells for kind in ("train", "evaluate")]
-    return [*stages, *(f"baselines@{name}" for name in first), *(f"claim@{name}" for name in benchmark.claims), REPORT]
 
 
 def _output_folders(root: Path, params: Params) -> dict[Path, re.Pattern[str]]:

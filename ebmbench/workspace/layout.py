@@ -14,6 +14,7 @@ DVC_LOCK = "dvc.lock"
 WORK, RUNS, REPORTS, PREPARED, FEATURES = "work", "runs", "reports", "prepared", "features"
 OUTPUTS = (WORK, RUNS, REPORTS, PREPARED, FEATURES)  # folders that the program writes to and removes from
 SUITES = "suites"
+DATA_ROOT = "EBMBENCH_DATA"  # an environment variable: where image files are
 DEFAULTS = f"{SUITES}/defaults.yaml"
 
 # In `runs/<suite>/`, where no dataset or method can have such a name.
@@ -38,7 +39,9 @@ FLOW = Path(WORK, "flow")
 LOGS = FLOW / "logs"
 OUTCOMES = FLOW / "outcomes.json"
 PULSES = FLOW / "pulses"
-LOCK_MEMORY = Path(".dvc/tmp/ebmbench-lock.json")  # `dvc.lock`, parsed; a dry run may write it
+# In DVC's own folder for what may be lost: a dry run writes them too.
+LOCK_MEMORY = Path(".dvc/tmp/ebmbench-lock.json")  # `dvc.lock`, parsed
+CHECKED_SUITE = Path(".dvc/tmp/ebmbench-checked")  # the hash of the last suite that was found good
 LOCK_ENTRIES = FLOW / "entries"  # of `dvc.lock`, until they are written into it
 
 

@@ -17,13 +17,12 @@ from ebmbench.config.yaml import lookup, read_mapping
 from ebmbench.errors import UserError
 from ebmbench.workspace.files import write_text
 from ebmbench.workspace.git import git, git_succeeds
-from ebmbench.workspace.layout import DOWNLOADS, DVC_LOCK, PARAMS_YAML, REPORTS
+from ebmbench.workspace.layout import DATA_ROOT, DOWNLOADS, DVC_LOCK, PARAMS_YAML, REPORTS
 from pipelines.execution.dvc import environment
 from pipelines.execution.process import last_error
 
 _MARK = "ebmbench.scheduled"  # a Git setting of the clones that we made
 _WRITTEN_BY_RUNS = (f":(exclude){DVC_LOCK}", f":(exclude){REPORTS}")
-_DATA = "EBMBENCH_DATA"
 # What `ebmbench run` does before it plans: check the parameters, remove old cells, fill `work/` from `runs/`.
 _PREPARE = """\
 import sys
@@ -108,7 +107,7 @@ def clone_variables(folder: Path, workspace: Path) -> dict[str, str]:
     """The environment variables of everything that runs in the clone: its code, and the workspace's image files."""
     path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
     data = _data_folder(folder, workspace)
-    return {"PYTHONPATH": path, **({_DATA: str(data)} if data else {})}
+    return {"PYTHONPATH": path, **({DATA_ROOT: str(data)} if data else {})}
 
 
 def prepare_clone(folder: Path, suite: str | None) -> None:
@@ -123,7 +122,7 @@ def prepare_clone(folder: Path, suite: str | None) -> None:
 
 def _data_folder(folder: Path, workspace: Path) -> Path | None:
     """The workspace's folder of image files: Git does not track them, and the clone would download them again."""
-    if name := os.environ.get(_DATA):
+    if name := os.environ.get(DATA_ROOT):
         return workspace / name  # which is `name` itself if it is absolute
     own = lookup(read_mapping(folder / PARAMS_YAML), "data.root")
     place = Path(str(own)).expanduser() if own else DOWNLOADS

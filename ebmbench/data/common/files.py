@@ -21,9 +21,8 @@ from torch import Tensor
 from ebmbench.data.common.download import DownloadError, RemoteFile, download
 from ebmbench.data.common.images import draw_subset
 from ebmbench.errors import UserError
-from ebmbench.workspace.layout import DOWNLOADS, PARAMS_YAML
+from ebmbench.workspace.layout import DATA_ROOT, DOWNLOADS, PARAMS_YAML
 
-ROOT = "EBMBENCH_DATA"
 UNVERIFIED = "EBMBENCH_DATA_UNVERIFIED"
 CHUNK = 1 << 20
 LARGEST = 1 << 30  # bytes that any file unpacks to: the largest of the published ones holds 47 MB
@@ -84,9 +83,9 @@ class Files:
     @classmethod
     def from_settings(cls, dataset: str, caps: tuple[int, int], root: Path, data_root: str | None) -> "Files":
         """The files as the user's settings say: environment first, then `params.yaml: data.root`."""
-        named = os.environ.get(ROOT)
+        named = os.environ.get(DATA_ROOT)
         if named and not Path(named).is_dir():
-            raise UserError(f"{ROOT}: found {named!r}, but there is no such folder")
+            raise UserError(f"{DATA_ROOT}: found {named!r}, but there is no such folder")
         given = [Path(named).absolute()] if named else []
         own = [root / Path(data_root).expanduser()] if data_root else []
         verify = os.environ.get(UNVERIFIED, "") in ("", "0")
@@ -133,8 +132,8 @@ class Files:
             names = ", ".join(file.names[0] for file in recipe.sets[0])
             raise UserError(
                 f"{self.dataset}: its files are not here{self._missing(recipe)} and could not be downloaded "
-                f"({failure}); put {names} into a folder {self.dataset}/ below the one that {ROOT} or {PARAMS_YAML}: "
-                f"data.root names (see docs/data.md)"
+                f"({failure}); put {names} into a folder {self.dataset}/ below the one that {DATA_ROOT} or "
+                f"{PARAMS_YAML}: data.root names (see docs/data.md)"
             ) from failure
         damaged: list[str] = []
         if found := self._find_set(place, recipe.sets[0], damaged):

@@ -1,0 +1,78 @@
+"""Check a suite before it runs: its settings against its code and data, and its code against `dvc.yaml`.
+
+This imports every method, and so torch, which takes seconds. A suite that was found good is remembered by a hash of all
+that was looked at, and is not looked at again until one of these changes.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from ebmbench.config.params import Params
+from ebmbench.config.sections import Benchmark
+from ebmbench.stages.inputs import require_declared
+from ebmbench.workspace.cell import Cell
+from ebmbench.workspace.code_hash import PACKAGE, versions
+from ebmbench.workspace.files import read_json, write_text
+from ebmbench.workspace.layout import CHECKED_SUITE, DVC_YAML, PARAMS_YAML, REPORT, prepared_folder
+
+
+def check_suite(root: Path, params: Params) -> None:
+    """Refuse a suite that could not run to its end."""
+    memory, seen = root / CHECKED_SUITE, _hash_inputs(root, params)
+    if memory.is_file() and memory.read_text(encoding="utf-8") == seen:
+        return
+    _check_cells(root, params)
+    for stage in _example_stages(params.benchmark):
+        require_declared(root, stage)
+    if memory.parent.is_dir():
+        with suppress(OSError):
+            write_text(memory, seen)
+
+
+def _check_cells(root: Path, params: Params) -> None:
+    from ebmbench.data.common.sources import source_path
+    from ebmbench.experiment.sweep import check_cell
+    from ebmbench.samplers.common.choice import parse
+    from ebmbench.stages.prepare import read_current_facts
+
+    for dataset in params.benchmark.datasets:
+        parse(params.on(dataset).sampling.sampler, PARAMS_YAML, "sampling")
+        entry = params.datasets[dataset]
+        source_path(root, entry.source, dataset)
+        facts = read_current_facts(prepared_folder(root, dataset), entry, root)
+        for method in params.benchmark.methods:
+            check_cell(params, Cell(root, params.benchmark.suite, dataset, method), facts)
+
+
+def _example_stages(benchmark: Benchmark) -> list[str]:
+    """One stage for each kind of plug-in that the suite uses: on another dataset it loads the same code."""
+    first = benchmark.datasets[:1]
+    cells = [f"{dataset}-{method}" for dataset in first for method in benchmark.methods]
+    stages = [f"{kind}@{cell}" for cell in cells for kind in ("train", "evaluate")]
+    return [*stages, *(f"baselines@{name}" for name in first), *(f"claim@{name}" for name in benchmark.claims), REPORT]
+
+
+def _hash_inputs(root: Path, params: Params) -> str:
+    """SHA-256 of everything that the checks look at."""
+    whole = hashlib.sha256(repr(versions()).encode())
+    for file in _inputs(root, params):
+        there = file.is_file()
+        whole.update(f"{file}\n{there}\n".encode())
+        whole.update(hashlib.sha256(file.read_bytes() if there else b"").digest())
+    return whole.hexdigest()
+
+
+def _inputs(root: Path, params: Params) -> Iterator[Path]:
+    yield from (root / PARAMS_YAML, root / DVC_YAML)
+    yield from sorted(PACKAGE.rglob("*.py"))
+    for dataset in params.benchmark.datasets:
+        source = root / params.datasets[dataset].source
+        yield from sorted(source.rglob("*.py")) if source.is_dir() else [source]
+        folder = prepared_folder(root, dataset)
+        yield from (folder / "facts.json", folder / "source.json")
+        with suppress(Exception):  # a damaged one is as good as none
+            yield from (root / name for name in sorted(read_json(folder / "source.json")["files"]))
+        if weights := params.on(dataset).metrics.inception_weights:
+            yield root / weights
