@@ -16,6 +16,7 @@ from threading import Event
 import pytest
 
 from pipelines.execution import fork_server, guard
+from pipelines.execution import warm as warm_module
 from pipelines.execution.dvc import call_dvc
 from pipelines.execution.process import reproduce
 from pipelines.execution.warm import FORK, WarmDvc, open_warm_dvc
@@ -92,6 +93,15 @@ def test_a_forked_stage_is_like_a_new_process_but_has_the_libraries(project: Pat
     assert (a["threads"], a["had_torch"]) == (1, True)
     for library in ("random", "numpy", "torch"):
         assert a[library] != b[library]
+
+
+def test_loading_all_libraries_starts_no_thread() -> None:
+    names = [*fork_server._DVC, *fork_server._LIBRARIES, *fork_server._RARE]
+    program = f"import importlib, os; [importlib.import_module(name) for name in {names}]\n"
+    program += "print(len(os.listdir('/proc/self/task')))"
+    environment = {**os.environ, **warm_module._THREADS}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True)
+    assert done.stdout == "1\n"
 
 
 def test_an_edit_between_two_stages_is_seen_by_the_second(project: Path, warm: WarmDvc) -> None:
