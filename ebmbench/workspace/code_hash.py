@@ -70,19 +70,26 @@ def loaded_code() -> list[Path]:
 def _imported() -> set[Path]:
     """The project's files that modules were loaded from; a generated module may name a file that does not exist."""
     names = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    files = {_resolve(name) for name in names if isinstance(name, str) and name.endswith(".py")}
-    return {file for file in files if in_project(file) and file.is_file()}
+    ours = {_resolve(name) for name in names if isinstance(name, str) and name.endswith(".py") and in_project(name)}
+    return {file for file in ours if file.is_file()}
 
 
-def in_project(file: Path) -> bool:
+def in_project(file: str) -> bool:
     """Whether a file belongs to the project: in the package or below the root, and not installed."""
-    file = _resolve(file)
-    return any(file.is_relative_to(place) for place in (PACKAGE.parent, *_FROZEN)) and not installed(file)
+    roots = (PACKAGE.parent, *_FROZEN)
+    # First by the name of its folder: nearly all modules are of libraries.
+    return _in_roots(file.rpartition(os.sep)[0], roots) and _in_roots(str(_resolve(file).parent), roots)
+
+
+@cache
+def _in_roots(folder: str, roots: tuple[Path, ...]) -> bool:
+    place = Path(folder).resolve()
+    return any(place.is_relative_to(root) for root in roots) and not installed(place)
 
 
 def installed(file: Path) -> bool:
     """Whether a file belongs to Python or an installed library, even inside the project."""
-    places = {_resolve_folder(Path(place)) for place in (sys.prefix, sys.base_prefix)}
+    places = {Path(place).resolve() for place in (sys.prefix, sys.base_prefix)}
     outside = {place for place in places if not PACKAGE.is_relative_to(place)}
     return "site-packages" in file.parts or any(file.is_relative_to(place) for place in outside)
 
@@ -127,7 +134,7 @@ class _Finder:
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         spec = PathFinder.find_spec(name, path, target)
-        if spec is not None and type(spec.loader) is SourceFileLoader and in_project(Path(spec.loader.path)):
+        if spec is not None and type(spec.loader) is SourceFileLoader and in_project(spec.loader.path):
             spec.loader = Loader(spec.loader.name, spec.loader.path)
         return spec
 
