@@ -6,6 +6,7 @@ Every case runs in a process of its own, so that its peak memory is its own. The
 import argparse
 import csv
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -37,11 +38,10 @@ def plan_runs(folder: Path, seeds: int = 10, sweep: int = 100) -> str:
     text = (ROOT / "params.yaml").read_text(encoding="utf-8").replace("[0, 1, 2]", str(list(range(seeds))), 1)
     sigmas = [round(0.001 * i, 3) for i in range(1, sweep + 1)]
     (folder / "params.yaml").write_text(text.replace("sigma: 0.07", f"sigma: {sigmas}", 1), encoding="utf-8")
-    (folder / "ebmbench").symlink_to(ROOT / "ebmbench")
+    shutil.copytree(ROOT / "ebmbench" / "data", folder / "ebmbench" / "data")  # the sources of the datasets
     params = load_params(folder)
     facts = Facts("two_moons", [2], 1, 1, [0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]], 1.0, "none", "none")
-    no_data = params.benchmark.model_copy(update={"datasets": []})
-    prepare_workspace(folder, params.model_copy(update={"datasets": {}, "benchmark": no_data}))
+    prepare_workspace(folder, params)
     digests = {job.digest() for job in cell_jobs(params, "dsm", facts)}
     return f"{len(digests)} different runs"
 
@@ -73,7 +73,7 @@ def judge_images(folder: Path, count: int = 100_000) -> str:
     from ebmbench.config.sections import Metrics
     from ebmbench.core.dataset import load_facts, read_split
     from ebmbench.metrics.common.evaluation import Evaluation, Subject
-    from ebmbench.metrics.common.fidelity import calculate, extractor_name, generated, reference
+    from ebmbench.metrics.common.fidelity import calculate, extractor_name, generated_images, reference
     from ebmbench.stages.features import make_features
     from ebmbench.stages.prepare import prepare
 
@@ -92,7 +92,7 @@ def judge_images(folder: Path, count: int = 100_000) -> str:
     x = train[torch.arange(count) % len(train)] + noise
     e = Evaluation(Subject(None, x), test, None, load_facts(data), Metrics(), train, folder / "features" / "digits")
     wanted = {"fid": True, "kid": True, "isc": True, "prc": True, "kid_subset_size": 250}
-    found = calculate(generated(e), reference(e), extractor_name(e), **wanted)
+    found = calculate(generated_images(e), reference(e), extractor_name(e), **wanted)
     shown = ["frechet_inception_distance", "precision", "recall"]
     return f"{count} images: " + ", ".join(f"{name} {found[name]:.2f}" for name in shown)
 

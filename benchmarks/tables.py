@@ -69,4 +69,5 @@ def format_range(values: Sequence[float]) -> str:
 def show_progress(line: str) -> None:
     """Print a line of progress to stderr, with the minutes since the start."""
     minutes, seconds = divmod(int(time.monotonic() - START), 60)
-    print(f"[{minutes:3d}:{seconds:02d}] {line}", file=sys.stderr, flush=True)
+    sys.stderr.write(f"[{minutes:3d}:{seconds:02d}] {line}\n")  # at once: two runs may report at the same time
+    sys.stderr.flush()

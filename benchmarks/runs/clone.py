@@ -147,7 +147,7 @@ def read_version(commit: str) -> str:
 def find_last_release() -> str:
     """The newest version in CHANGELOG.md before the present one."""
     versions = re.findall(r"(?m)^## (\d[\w.]*)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
-    return next(version for version in versions if version != read_version("HEAD"))
+    return str(next(version for version in versions if version != read_version("HEAD")))
 
 
 def name_revisions(against: str) -> dict[str, str]:

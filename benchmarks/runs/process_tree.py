@@ -3,8 +3,9 @@
     python process_tree.py --log out.log --core 0 -- python -m ebmbench run
 
 This process adopts orphans of the command (Linux: PR_SET_CHILD_SUBREAPER), so that their time counts too. What still
-runs ten seconds after the command is killed. Memory is the sum of PSS: pages that processes share count once.
-The file is run as a script, in the environment of the command, so it imports nothing of this project.
+runs ten seconds after the command's end is killed. If this process is interrupted, the command is stopped. Memory is
+the sum of PSS: pages that processes share count once. The file is run as a script, in the environment of the command,
+so it imports nothing of this project.
 """
 
 import argparse
@@ -12,37 +13,45 @@ import ctypes
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import IO
 
 import psutil
 
-PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
 LOOK_SECONDS, MEMORY_SECONDS, GRACE_SECONDS = 0.02, 0.5, 10.0
 
 
 def measure(command: list[str], log: Path, core: int | None = None) -> dict[str, float]:
     """Run the command, its output in `log`, on one core if it is given."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGINT)
     before = _children_seconds()
     with log.open("wb") as file:
         start = time.perf_counter()
         process = _start(command, file, core)
-        peak = _watch(process.pid)
-        wall = time.perf_counter() - start
-    code = process.wait()
-    _reap_orphans()
+        try:
+            peak = _watch(process.pid)
+        except KeyboardInterrupt:  # also if the benchmark was killed
+            process.terminate()
+            raise
+        finally:
+            wall = time.perf_counter() - start
+            code = process.wait()
+            _reap_orphans()
     return {"code": code, "wall": wall, "cpu": _children_seconds() - before, "peak_mb": peak}
 
 
-def _start(command: list[str], file: object, core: int | None) -> "subprocess.Popen[bytes]":
+def _start(command: list[str], file: IO[bytes], core: int | None) -> "subprocess.Popen[bytes]":
     own = os.sched_getaffinity(0)
     if core is not None:
         os.sched_setaffinity(0, {core})  # which the command inherits
     try:
-        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT)  # type: ignore[call-overload]
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT)
     finally:
         os.sched_setaffinity(0, own)
 

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from ebmbench.experiment.judgement import Row, write_judgement
 from ebmbench.experiment.pictures import Evaluations, main_evaluation
 from ebmbench.experiment.verdict import Values, Verdict, verdict
 from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable, Value
+from ebmbench.metrics.common.shared import Shared
 from ebmbench.training.trained import Trained
 from ebmbench.training.trained import load as load_run
 from ebmbench.workspace.cell import SNAPSHOT_KIND, TRACE, passes_of, snapshots
@@ -89,14 +91,25 @@ class Judge:
     def _digest(self, modules: list[str], **inputs: Any) -> str:
         modules = [__name__, *modules, *(f"ebmbench.metrics.{name}" for name in self.metrics)]
         inputs |= {
-            "data": read_json(self.data / "facts.json"),
-            "source": [read_json(self.data / "source.json"), self.truth.origin],
-            "features": self._features(),
+            **self._origin,
             "metrics": list(self.metrics),
             "settings": self.settings.model_dump(),
             "code": code_hash(modules),
         }
         return digest(inputs)
+
+    @cached_property
+    def _origin(self) -> dict[str, Any]:
+        """What names the data, their density and the features of images."""
+        return {
+            "data": read_json(self.data / "facts.json"),
+            "source": [read_json(self.data / "source.json"), self.truth.origin],
+            "features": self._features(),
+        }
+
+    @cached_property
+    def _shared(self) -> Shared:
+        return Shared(self.store, self._origin)
 
     def _features(self) -> dict[str, Any]:
         """What names the features that images are judged on: the classifier's status, and the weights of Inception."""
@@ -141,8 +154,10 @@ class Judge:
         """One evaluation for each kind of samples, or one without samples."""
         whole = replace(subject_of(trained), learned=learned, **_read_trace(samples))
         if self.truth.density is not None:
-            method = load("methods", trained.header["method"]).Method
-            whole = replace(whole, target=method.target(trained.settings, self.truth.density, trained.facts.unit))
+            module, settings, unit = load("methods", trained.header["method"]), trained.settings, trained.facts.unit
+            origin = {"settings": settings.model_dump(), "unit": unit, "code": code_hash([module.__name__])}
+            target = module.Method.target(settings, self.truth.density, unit)
+            whole = replace(whole, target=target, target_origin=origin)
         diagnostics = read_json(samples / "diagnostics.json") if any(samples.glob("*.npy")) else {}
         subjects: dict[str, Subject] = {
             kind: replace(whole, samples=_tensor(samples / f"{kind}.npy"), sampler=one["sampler"], kind=kind)
@@ -157,7 +172,8 @@ class Judge:
         }
 
     def _evaluation(self, subject: Subject, test: Tensor, facts: Facts, train: Tensor | None) -> Evaluation:
-        return Evaluation(subject, test, self.truth.density, facts, self.settings, train, self.features)
+        density = self.truth.density
+        return Evaluation(subject, test, density, facts, self.settings, train, self.features, self._shared)
 
 
 def learning_curve(run: Path, samples: Path, evaluations: Evaluations, values: Values, main: str) -> list[Row]:

@@ -1,57 +1,63 @@
-"""Extractors for torch-fidelity: classes that it finds by name, from uint8 images to features and logits.
+"""Extractors: what turns uint8 images into features and logits, in float64, under a name with the weights' hash.
 
-The reference classifier gives its standardised features (FID, KID, precision and recall) and its logits (IS) in
-float64, because torch-fidelity sums means in the features' own precision. Inception-v3 gives its customary layers, see
-`inception.py`. Both are registered under a name with the weights' hash.
+The reference classifier gives its standardised features and its logits; for Inception-v3 see `inception.py`.
 """
 
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
+import torch
 from torch import Tensor
 
 from ebmbench.core.dataset import from_levels
-from ebmbench.core.torch_compat import torch_fidelity
-from ebmbench.features.classifier import ReferenceClassifier
+from ebmbench.features.classifier import Classifier, ReferenceClassifier
 
-LAYERS = {"isc": "logits", "fid": "features", "kid": "features", "prc": "features"}
-
-
-def register(name: str, extractor: type) -> str:
-    """Register an extractor with torch-fidelity, once per process, and return its name."""
-    registry = torch_fidelity().registry
-    if name not in registry.FEATURE_EXTRACTORS_REGISTRY:
-        registry.register_feature_extractor(name, extractor)
-    return name
+BATCH = 250  # images at a time
+Outputs = tuple[Tensor, Tensor]
+"""Features `(N, D)` for FID, KID, precision and recall, and logits `(N, K)` for IS."""
 
 
-def register_classifier(reference: ReferenceClassifier) -> str:
-    """Register a reference classifier and return its name."""
-    base: Any = torch_fidelity().FeatureExtractorBase
+class Extractor(Protocol):
+    """Features and logits of images `(B, C, H, W)` in uint8."""
 
-    class ClassifierExtractor(base):  # type: ignore[misc]  # torch-fidelity has no types
-        """Images `(B, C, H, W)` in uint8 -> a tuple of the layers in `features_list`."""
+    @property
+    def name(self) -> str:
+        """Equal names, equal features."""
 
-        def __init__(self, name: str, features_list: list[str], **_: Any) -> None:
-            super().__init__(name, features_list)
-            self.network = reference.network()
-            self.register_buffer("mean", reference.tensors["mean"])
-            self.register_buffer("deviation", reference.tensors["deviation"])
+    def __call__(self, images: Tensor) -> Outputs:
+        """Of one batch."""
 
-        @staticmethod
-        def get_provided_features_list() -> tuple[str, ...]:
-            return ("features", "logits")
 
-        @staticmethod
-        def get_default_feature_layer_for_metric(metric: str) -> str:
-            return LAYERS[metric]
+@dataclass(frozen=True)
+class ClassifierExtractor:
+    """The reference classifier of a dataset as an extractor."""
 
-        @staticmethod
-        def can_be_compiled() -> bool:
-            return False
+    reference: ReferenceClassifier
 
-        def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-            raw = self.network.features(from_levels(images, reference.levels))
-            found = {"features": (raw.double() - self.mean) / self.deviation, "logits": self.network.logits(raw)}
-            return tuple(found[layer].double() for layer in self.features_list)
+    @cached_property
+    def name(self) -> str:
+        """The classifier's name."""
+        return self.reference.name
 
-    return register(reference.name, ClassifierExtractor)
+    @cached_property
+    def _network(self) -> Classifier:
+        return self.reference.network().to(_device())
+
+    def __call__(self, images: Tensor) -> Outputs:
+        """Of one batch."""
+        raw = self._network.features(from_levels(images, self.reference.levels))
+        mean, deviation = (self.reference.tensors[name].to(raw.device) for name in ("mean", "deviation"))
+        return (raw.double() - mean) / deviation, self._network.logits(raw).double()
+
+
+@torch.no_grad()
+def extract(images: Tensor, extractor: Extractor) -> Outputs:
+    """Features and logits of many images, on the CPU."""
+    batches = [[output.cpu() for output in extractor(batch.to(_device()))] for batch in images.split(BATCH)]
+    features, logits = (torch.cat(list(outputs)) for outputs in zip(*batches, strict=True))
+    return features, logits
+
+
+def _device() -> str:
+    return "cuda" if torch.cuda.is_available() else "cpu"

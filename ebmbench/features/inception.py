@@ -10,6 +10,7 @@ ones.
 import argparse
 import sys
 import zipfile
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,9 @@ from ebmbench.core import checkpoint
 from ebmbench.core.torch_compat import torch_fidelity
 from ebmbench.errors import UserError, in_words
 from ebmbench.features.classifier import hash_tensors
-from ebmbench.features.extractor import register
 
 KIND = "inception-v3"
+LAYERS = ("2048", "logits_unbiased")  # of features and logits
 KEY = "params.yaml: metrics.inception_weights"
 
 
@@ -69,28 +70,31 @@ def read(path: Path) -> dict[str, Tensor]:
     return tensors
 
 
-def register_inception(path: Path, levels: int) -> str:
-    """Register Inception-v3 for images of `levels` grey values and return its name, which has the weights' hash."""
-    tensors = read(path)
-    base: Any = torch_fidelity().feature_extractor_inceptionv3.FeatureExtractorInceptionV3
+class InceptionExtractor:
+    """Inception-v3 as an extractor (`extractor.py`) of grey or coloured images of `levels` grey values."""
 
-    class InceptionExtractor(base):  # type: ignore[misc]  # torch-fidelity has no types
-        """Images `(B, 1 or 3, H, W)` in uint8 -> a tuple of the layers in `features_list`, in float64."""
+    def __init__(self, weights: Path, levels: int) -> None:
+        self._tensors, self._levels = read(weights), levels
+        self.name = f"{KIND}-{hash_tensors(self._tensors)}-{levels}"
 
-        def __init__(self, name: str, features_list: list[str], **_: Any) -> None:
-            # Not the base class's own __init__, which unpickles weights.
-            torch_fidelity().FeatureExtractorBase.__init__(self, name, features_list)
-            self.feature_extractor_internal_dtype = torch.float32
-            for layer, module in _layers().items():
-                self.add_module(layer, module)
-            self.load_state_dict(tensors)
+    @cached_property
+    def _network(self) -> Any:
+        """torch-fidelity's module with the layers that FID and IS use."""
+        base: Any = torch_fidelity().feature_extractor_inceptionv3.FeatureExtractorInceptionV3
+        network = base.__new__(base)  # without its __init__, which unpickles weights
+        torch_fidelity().FeatureExtractorBase.__init__(network, KIND, list(LAYERS))
+        network.feature_extractor_internal_dtype = torch.float32
+        for layer, module in _layers().items():
+            network.add_module(layer, module)
+        network.load_state_dict(self._tensors)
+        return network.eval().requires_grad_(False)
 
-        def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-            # Grey images are repeated; 17 levels are spread over the 256 that Inception expects.
-            colours = (images.float() * (255 / (levels - 1))).round().to(torch.uint8).expand(-1, 3, -1, -1)
-            return tuple(layer.double() for layer in super().forward(colours))
-
-    return register(f"{KIND}-{hash_tensors(tensors)}-{levels}", InceptionExtractor)
+    def __call__(self, images: Tensor) -> tuple[Tensor, Tensor]:
+        """Features and logits of images `(B, 1 or 3, H, W)` in uint8, in float64."""
+        # Grey images are repeated; 17 levels are spread over the 256 that Inception expects.
+        colours = (images.float() * (255 / (self._levels - 1))).round().to(torch.uint8).expand(-1, 3, -1, -1)
+        features, logits = self._network.to(images.device)(colours)
+        return features.double(), logits.double()
 
 
 def _layers() -> dict[str, nn.Module]:

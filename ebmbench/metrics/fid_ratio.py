@@ -4,17 +4,16 @@ Both sides have the same extractor, reference and n, which makes the ratio compa
 itself is not. If there are more samples than test images, only as many of the first are taken. The scale is ours.
 """
 
-from ebmbench.core.torch_compat import torch_fidelity
 from ebmbench.metrics.common.evaluation import Evaluation, Value
 from ebmbench.metrics.common.fidelity import (
     NOISE,
-    calculate,
-    extractor_name,
     fidelity,
+    find_extractor,
     generated_images,
+    images_fid,
     noisy_fid,
     protocol,
-    reference,
+    real_features,
 )
 
 PAPER = "Heusel et al., GANs Trained by a Two Time-Scale Update Rule Converge to a Local Nash Equilibrium, NeurIPS 2017"
@@ -26,14 +25,10 @@ NEEDS = ("images", "samples")
 
 def compute(e: Evaluation) -> Value:
     """Below 1 is better than noisy images; real images get well below it."""
-    images, real, extractor = generated_images(e), reference(e), extractor_name(e)
-    n = min(len(images), len(e.test))
-    if n == len(images):
-        fid = fidelity(e).fid
-    else:
-        fid = calculate(images[:n], real, extractor, fid=True)[torch_fidelity().KEY_METRIC_FID]
+    images, extractor = generated_images(e), find_extractor(e)
+    real, n = real_features(e, extractor), min(len(images), len(e.test))
+    fid = fidelity(e).fid if n == len(images) else images_fid(images[:n], extractor, real)
     below = noisy_fid(e, n)
-    said = (
-        f"{protocol(e, extractor, len(real))}; first {n} samples over {n} test images + noise {NOISE}, FID {below:.6g}"
-    )
+    shared = protocol(e, extractor.name, len(real["features"]))
+    said = f"{shared}; first {n} samples over {n} test images + noise {NOISE}, FID {below:.6g}"
     return Value(fid / below, n=n, protocol=said)

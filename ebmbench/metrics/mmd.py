@@ -23,23 +23,34 @@ WIDTHS = (0.1, 0.3, 1.0)
 def compute(e: Evaluation) -> Value:
     """Over as many whole blocks as samples and test set have in common."""
     x, y, block = e.samples.double().flatten(1), e.test.double().flatten(1), e.settings.block
-    count = min(len(x), len(y)) // block
+    count, scale = min(len(x), len(y)) // block, e.facts.scale
     if count < 2:
         raise Unavailable(f"needs 2 blocks of {block}, has {len(x)} samples and {len(y)} test events")
-    pairs = zip(x[: count * block].split(block), y[: count * block].split(block), strict=True)
+    a, b = (z[: count * block].split(block) for z in (x, y))
     # As plain numbers: a tensor kept of each block would lie between the large ones, whose memory is then not reused.
-    values = torch.tensor([mmd_squared(a, b, e.facts.scale).item() for a, b in pairs], dtype=x.dtype)
+    of_test = e.share(
+        __name__,
+        lambda: {"within": torch.tensor([within(y, scale).item() for y in b], dtype=x.dtype)},
+        block=block,
+        count=count,
+    )
+    pairs = zip(a, b, of_test["within"], strict=True)
+    values = torch.tensor([mmd_squared(*pair, scale).item() for pair in pairs], dtype=x.dtype)
     error = float(values.std()) / math.sqrt(count)
     return Value(
         float(values.mean()), error, count * block, f"{count} blocks of {block}, kernel widths {WIDTHS} deviations"
     )
 
 
-def mmd_squared(x: Tensor, y: Tensor, scale: float) -> Tensor:
-    """The unbiased estimate for two samples of equal size n: pairs of an event with itself are left out."""
+def mmd_squared(x: Tensor, y: Tensor, within_y: Tensor, scale: float) -> Tensor:
+    """The unbiased estimate for two samples of equal size; `within_y` is `within(y, scale)`."""
+    return within(x, scale) + within_y - 2 * kernel(x, y, scale).mean()
+
+
+def within(x: Tensor, scale: float) -> Tensor:
+    """The mean kernel of pairs in a sample of size n; pairs of an event with itself are left out."""
     n = len(x)
-    within = [(kernel(a, a, scale).sum() - n) / (n * (n - 1)) for a in (x, y)]
-    return within[0] + within[1] - 2 * kernel(x, y, scale).mean()
+    return (kernel(x, x, scale).sum() - n) / (n * (n - 1))
 
 
 def kernel(x: Tensor, y: Tensor, scale: float) -> Tensor:

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from ebmbench.metrics.common.evaluation import Evaluation, Value
-from ebmbench.metrics.common.quadrature import Quadrature, in_chunks
 
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
 YEAR = 2019
@@ -18,7 +17,8 @@ NEEDS = ("energy", "density")
 
 def compute(e: Evaluation) -> Value:
     """What the energy says, whatever a sampler makes of it."""
-    found, true = (density_weights(e, log_density, e.grid) for log_density in (e.grid.log_q, e.log_truth))
+    regions, count = e.on_grid("nearest mode", e.nearest_mode), len(e.truth.centres)
+    found, true = (region_weights(regions, log_density.exp(), count) for log_density in (e.grid.log_q, e.log_truth))
     return Value(weight_error(found, true), n=len(e.grid.points), protocol=e.grid.protocol)
 
 
@@ -26,11 +26,6 @@ def region_weights(regions: Tensor, mass: Tensor, count: int) -> Tensor:
     """The share of mass `(B,)` in each of `count` regions, `(count,)`."""
     total = torch.zeros(count, dtype=torch.float64).index_add_(0, regions, mass)
     return total / total.sum()
-
-
-def density_weights(e: Evaluation, log_density: Tensor, grid: Quadrature) -> Tensor:
-    """The masses of the regions under a density given on a grid."""
-    return region_weights(in_chunks(e.nearest_mode, grid.points), log_density.exp(), len(e.truth.centres))
 
 
 def weight_error(found: Tensor, true: Tensor) -> float:

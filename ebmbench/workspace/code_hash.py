@@ -6,15 +6,18 @@ docstrings, because a new comment changes no result, and of the versions of the 
 A file may be edited while a stage runs. So a stage calls `freeze()` before it imports anything else. From then on every
 file of the project is read once per process, and is imported, hashed and compared as that text. This module is loaded
 before, so it imports nothing of the package.
+
+Parsing takes seconds, so a frozen process remembers what it computes from a text on disk, by the SHA-256 of the text.
 """
 
 import ast
 import contextlib
 import hashlib
-import importlib.util
+import json
+import os
 import platform
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
@@ -23,15 +26,21 @@ from typing import Any
 
 PACKAGE = Path(__file__).resolve().parents[1]
 LIBRARIES = ("torch", "numpy", "scipy", "torchvision", "torch-fidelity", "scikit-learn")  # those that make numbers
+MEMORY = "work/code/memory.json"
+MAKER = [1, sys.version]  # raise the number with every change of what is remembered, `_hash_tree` and `_imports`
+MOST = 3_000  # remembered values
 _TEXTS: dict[Path, bytes] = {}  # by file, as it was first read
 _EARLIER: set[Path] = set()  # of modules that were imported before `freeze`
 _FROZEN: list[Path] = []  # the project's root, once files are to be read only once
+_MEMORY: dict[str, Any] = {}  # what was computed from a text, by its SHA-256
+_NEW: list[str] = []  # of these, what is not on disk
 
 
 def freeze(root: Path) -> None:
     """Read every file of the project only once from now on in this process, also for `import`."""
     if not _FROZEN:
         _FROZEN.append(root.resolve())
+        _recall(_FROZEN[0] / MEMORY)
         for file in _imported():
             text_of(file)
         _EARLIER.update(_TEXTS)
@@ -42,7 +51,7 @@ def text_of(file: Path) -> bytes:
     """The bytes of a file; in a frozen process, those of the first read."""
     if not _FROZEN:
         return file.read_bytes()
-    file = file.resolve()
+    file = _resolve(file)
     if file not in _TEXTS:
         _TEXTS[file] = file.read_bytes()
     return _TEXTS[file]
@@ -61,14 +70,21 @@ def loaded_code() -> list[Path]:
 def _imported() -> set[Path]:
     """The project's files that modules were loaded from; a generated module may name a file that does not exist."""
     names = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    files = {Path(name).resolve() for name in names if isinstance(name, str) and name.endswith(".py")}
-    return {file for file in files if in_project(file) and file.is_file()}
+    ours = {_resolve(name) for name in names if isinstance(name, str) and name.endswith(".py") and in_project(name)}
+    return {file for file in ours if file.is_file()}
 
 
-def in_project(file: Path) -> bool:
+def in_project(file: str) -> bool:
     """Whether a file belongs to the project: in the package or below the root, and not installed."""
-    file = file.resolve()
-    return any(file.is_relative_to(place) for place in (PACKAGE.parent, *_FROZEN)) and not installed(file)
+    roots = (PACKAGE.parent, *_FROZEN)
+    # First by the name of its folder: nearly all modules are of libraries.
+    return _in_roots(file.rpartition(os.sep)[0], roots) and _in_roots(str(_resolve(file).parent), roots)
+
+
+@cache
+def _in_roots(folder: str, roots: tuple[Path, ...]) -> bool:
+    place = Path(folder).resolve()
+    return any(place.is_relative_to(root) for root in roots) and not installed(place)
 
 
 def installed(file: Path) -> bool:
@@ -76,6 +92,16 @@ def installed(file: Path) -> bool:
     places = {Path(place).resolve() for place in (sys.prefix, sys.base_prefix)}
     outside = {place for place in places if not PACKAGE.is_relative_to(place)}
     return "site-packages" in file.parts or any(file.is_relative_to(place) for place in outside)
+
+
+def _resolve(file: str | Path) -> Path:
+    """`Path.resolve`, but much faster for many files of the same folders."""
+    path = Path(file).absolute()
+    path = _resolve_folder(path.parent) / path.name
+    return path.resolve() if path.is_symlink() else path
+
+
+_resolve_folder = cache(Path.resolve)
 
 
 class Loader(SourceFileLoader):
@@ -108,22 +134,9 @@ class _Finder:
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         spec = PathFinder.find_spec(name, path, target)
-        if spec is not None and type(spec.loader) is SourceFileLoader and in_project(Path(spec.loader.path)):
+        if spec is not None and type(spec.loader) is SourceFileLoader and in_project(spec.loader.path):
             spec.loader = Loader(spec.loader.name, spec.loader.path)
         return spec
-
-
-def load_file(name: str, file: Path) -> ModuleType:
-    """Import a Python file that is in no package, with the folder it lies in to import from."""
-    spec = importlib.util.spec_from_file_location(name, file, loader=Loader(name, str(file)))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # as an import would: dataclasses look their module up there
-    if str(file.parent) not in sys.path and not file.is_relative_to(PACKAGE):
-        sys.path.append(str(file.parent))
-    spec.loader.exec_module(module)
-    return module
 
 
 def imported_files(modules: Iterable[str], importer: Path | None = None) -> list[Path]:
@@ -135,6 +148,7 @@ def imported_files(modules: Iterable[str], importer: Path | None = None) -> list
         if file not in seen:
             seen.add(file)
             waiting += _imported_directly(file)
+    _remember()
     return sorted(seen)
 
 
@@ -148,6 +162,7 @@ def _code_hash(modules: tuple[str, ...]) -> str:
     whole = hashlib.sha256(repr(versions()).encode())
     for file in imported_files(modules):
         whole.update(f"{shown(file)}\n{tree_hash(file)}\n".encode())
+    _remember()
     return whole.hexdigest()
 
 
@@ -201,17 +216,23 @@ def _imported_directly(file: Path) -> frozenset[Path]:
 def imports_of(file: Path) -> tuple[str, ...]:
     """The names that a file's `import` statements have."""
     found: list[str] = []
-    for node in ast.walk(parsed(file)):
-        if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            module = node.module or ""
-            if node.level:  # from . import x
-                folders = file.resolve().relative_to(PACKAGE.parent).parts if file.is_relative_to(PACKAGE) else ()
-                above = folders[: len(folders) - node.level]
-                module = ".".join([*above, *filter(None, [module])])
-            found += [name for name in [module, *(f"{module}.{alias.name}".strip(".") for alias in node.names)] if name]
+    for level, module, names in derived(file, "imports", lambda: _imports(parsed(file))):
+        if level:  # from . import x
+            folders = file.resolve().relative_to(PACKAGE.parent).parts if file.is_relative_to(PACKAGE) else ()
+            module = ".".join([*folders[: len(folders) - level], *filter(None, [module])])
+        found += [name for name in [module, *(f"{module}.{name}".strip(".") for name in names)] if name]
     return tuple(found)
+
+
+def _imports(tree: ast.Module) -> list[tuple[int, str, list[str]]]:
+    """Every `import` statement: how many folders up, the module, and the names that are imported from it."""
+    found: list[tuple[int, str, list[str]]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [(0, alias.name, []) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            found.append((node.level, node.module or "", [alias.name for alias in node.names]))
+    return found
 
 
 def parsed(file: Path) -> ast.Module:
@@ -225,7 +246,11 @@ def parsed(file: Path) -> ast.Module:
 @cache
 def tree_hash(file: Path, without: tuple[str, ...] = ()) -> str:
     """SHA-256 of a file's code, without docstrings and, if asked for, without some names of its top level."""
-    tree: Any = parsed(file)
+    found: str = derived(file, " ".join(["tree", *without]), lambda: _hash_tree(parsed(file), without))
+    return found
+
+
+def _hash_tree(tree: Any, without: tuple[str, ...]) -> str:
     tree.body = [node for node in tree.body if not _defines(node, without)]
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
@@ -239,3 +264,36 @@ def _defines(node: ast.stmt, names: tuple[str, ...]) -> bool:
         return node.name in names
     target = node.targets[0] if isinstance(node, ast.Assign) else None
     return isinstance(target, ast.Name) and target.id in names
+
+
+def derived(file: Path, name: str, make: Callable[[], Any]) -> Any:
+    """The JSON value called `name` that `make` computes from a file's text alone; a frozen process remembers it."""
+    if not _FROZEN:
+        return make()
+    key = f"{hashlib.sha256(text_of(file)).hexdigest()} {name}"
+    if key not in _MEMORY:
+        _MEMORY[key] = make()
+        _NEW.append(key)
+    return _MEMORY[key]
+
+
+def _recall(file: Path) -> None:
+    """Read what other processes remembered; a file that is damaged, or of another Python, is as good as none."""
+    with contextlib.suppress(OSError, ValueError):
+        total, _, body = file.read_bytes().partition(b"\n")
+        if hashlib.sha256(body).hexdigest().encode() == total:
+            maker, values = json.loads(body)
+            _MEMORY.update(values if maker == MAKER else {})
+
+
+def _remember() -> None:
+    """Write what is new, whole or not at all; what another process writes at the same time may be lost."""
+    if _NEW:
+        file = _FROZEN[0] / MEMORY
+        part = file.with_name(f".{file.name}.{os.getpid()}.part")
+        body = json.dumps([MAKER, dict(list(_MEMORY.items())[-MOST:])]).encode()
+        with contextlib.suppress(OSError):  # a full disk, say
+            part.parent.mkdir(parents=True, exist_ok=True)
+            part.write_bytes(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+            part.replace(file)
+        _NEW.clear()

@@ -25,6 +25,7 @@ _TREES = {  # folders by name: what they hold, and the paths that are written th
     "flow": (LOGS, re.compile(r"lock|\w+\.lock|outcomes\.json|logs/[^/]+\.log|pulses/[^/]+\.json")),
     "failures": (LOGS, re.compile(r"[^/]+\.(log|json)")),  # tracebacks; until version 0.7 notes too
     "tuning": (LOGS, re.compile(r"[^/]+\.log")),
+    "code": (FINISHED, re.compile(r"memory\.json")),  # hashes (`code_hash.py`)
     "claims": (LOGS, re.compile(r"\w+/((verdict|metrics)\.json|values\.csv|figure\.png)")),
     "downloads": (
         DOWNLOADS,  # as their publishers call them (docs/data.md)

@@ -1,10 +1,13 @@
 """Whole runs: what a process tree takes, which revisions are compared, and the tables. No run is started here."""
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from benchmarks.runs import clone, overhead, release
@@ -40,6 +43,26 @@ def test_peak_memory_and_exit_code_are_those_of_the_command(tmp_path: Path) -> N
     assert 190 < found["peak_mb"] < 300
     assert found["code"] == 3
     assert (tmp_path / "log").read_text() == "said\n"
+
+
+def test_the_command_is_stopped_with_the_measurement(tmp_path: Path) -> None:
+    code = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
+    command = [
+        sys.executable,
+        str(clone.PROCESS_TREE),
+        "--log",
+        str(tmp_path / "log"),
+        "--",
+        sys.executable,
+        "-c",
+        code,
+    ]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    while not (said := (tmp_path / "log").read_text() if (tmp_path / "log").exists() else ""):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    assert process.wait() != 0
+    assert not psutil.pid_exists(int(said))
 
 
 @pytest.fixture

@@ -15,7 +15,9 @@ from ebmbench.core.torch_compat import torch_fidelity
 from ebmbench.errors import UserError
 from ebmbench.features import inception
 from ebmbench.features.classifier import hash_tensors
+from ebmbench.features.extractor import extract
 from ebmbench.metrics.common import fidelity
+from ebmbench.metrics.common.neighbours import precision_and_recall
 from tests.features.project import evaluation
 
 
@@ -45,8 +47,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @torch.no_grad()
 def test_converted_weights_give_torch_fidelitys_own_features(weights: Path) -> None:
-    name = inception.register_inception(weights, 256)
-    ours = torch_fidelity().registry.FEATURE_EXTRACTORS_REGISTRY[name](name, ["2048", "logits_unbiased"]).eval()
+    ours = inception.InceptionExtractor(weights, 256)
     images = torch.randint(256, (2, 3, 32, 32), generator=torch.Generator().manual_seed(0), dtype=torch.uint8)
     for found, expected in zip(ours(images), theirs()(images), strict=True):
         assert torch.equal(found, expected.double())
@@ -59,21 +60,20 @@ def test_grey_images_of_few_levels_are_spread_and_repeated(weights: Path) -> Non
     colours = (grey.float() * 255 / 16).round().to(torch.uint8).repeat(1, 3, 1, 1)
     features = []
     for levels, images in ((17, grey), (256, colours)):
-        name = inception.register_inception(weights, levels)
-        extractor = torch_fidelity().registry.FEATURE_EXTRACTORS_REGISTRY[name](name, ["2048"]).eval()
-        features.append(extractor(images)[0])
+        features.append(inception.InceptionExtractor(weights, levels)(images)[0])
     assert torch.equal(*features)
     assert not torch.equal(features[0][0], features[0][1])
 
 
 def test_with_its_weights_inception_is_the_extractor(weights: Path) -> None:
     e = evaluation(None, inception_weights=str(weights))
-    name = fidelity.extractor_name(e)
-    assert name.startswith("inception-v3-")
+    extractor = fidelity.find_extractor(e)
+    assert extractor.name.startswith("inception-v3-")
     images = fidelity.to_levels(e.test[:10], 17)  # as few as an Inception score needs: each is a long pass
-    found = fidelity.calculate(images, images[:5], name, isc=True, kid=True, prc=True, kid_subset_size=5)
-    assert found["recall"] == 1
-    assert found["inception_score_mean"] >= 1
+    features, logits = extract(images, extractor)
+    assert features.shape == (10, 2048)
+    assert precision_and_recall(features, features[:5], 3)[1] == 1
+    assert fidelity.inception_score(logits)[0] >= 1
 
 
 @pytest.mark.slow  # eigenvalues of a 2048 × 2048 matrix

@@ -4,6 +4,7 @@ import math
 import random
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,10 +16,13 @@ from ebmbench.baselines import noisy, oracle
 from ebmbench.config.registry import describe, load
 from ebmbench.core.dataset import UNVERIFIED, from_levels, to_levels
 from ebmbench.core.streams import stream
+from ebmbench.core.torch_compat import torch_fidelity
 from ebmbench.features.classifier import load_classifier
 from ebmbench.metrics import class_entropy
 from ebmbench.metrics.common import fidelity
 from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable, Value
+from ebmbench.metrics.common.shared import Shared
+from ebmbench.workspace.store import Store
 from tests.conftest import gaussian_facts
 from tests.features.project import digits, evaluation
 
@@ -32,7 +36,7 @@ def value(name: str, e: Evaluation) -> Value:
 
 
 def features(e: Evaluation, x: Tensor) -> tuple[np.ndarray, np.ndarray]:
-    """Standardised features and logits of quantised images, without torch-fidelity."""
+    """Standardised features and logits of quantised images."""
     made = load_classifier(digits() / "features/digits")
     network = made.network()
     with torch.no_grad():
@@ -49,7 +53,7 @@ def fresh(count: int) -> Evaluation:
 
 @cache
 def spoilt() -> Evaluation:
-    """The same for several tests: what torch-fidelity says of it is kept in it."""
+    """The same for several tests: its numbers are kept in it."""
     return fresh(300)
 
 
@@ -175,7 +179,6 @@ def test_the_same_numbers_whatever_the_global_seeds_which_are_kept() -> None:
         np.random.seed(seed)
         random.seed(seed)
         before = torch.get_rng_state(), np.random.get_state()[1].tolist(), random.getstate()
-        fidelity._noisy_fids.clear()
         e = fresh(100)
         found.append([value(name, e) for name in METRICS])
         assert torch.equal(before[0], torch.get_rng_state())
@@ -183,20 +186,46 @@ def test_the_same_numbers_whatever_the_global_seeds_which_are_kept() -> None:
     assert found[0] == found[1]
 
 
-def test_torch_fidelity_is_asked_once_per_evaluation(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+def test_images_are_looked_at_once_and_real_ones_once_for_all_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    calls = []
-    measure = fidelity.calculate
-    monkeypatch.setattr(fidelity, "calculate", lambda *a, **k: calls.append(k) or measure(*a, **k))
-    fidelity._noisy_fids.clear()
-    for _ in range(2):
-        e = fresh(60)
-        for name in METRICS:
-            value(name, e)
-    # One for each evaluation; the noisy images' only once.
-    assert sorted("kid" in k for k in calls) == [False, True, True]
+    seen: list[int] = []
+    extract = fidelity.extract
+    monkeypatch.setattr(fidelity, "extract", lambda images, own: seen.append(len(images)) or extract(images, own))
+    alone = [value(name, fresh(60)) for name in METRICS]
+    for _ in range(2):  # another stage finds what the first has stored
+        shared = Shared(Store(tmp_path), "digits")
+        seen.clear()
+        for _ in range(2):
+            e = replace(fresh(60), shared=shared)
+            assert [value(name, e) for name in METRICS] == alone
+        # The samples of each model; the first time also the reference, and the noisy test images.
+        assert sorted(seen) in ([60, 60, 60, 1297], [60, 60])
+    assert seen == [60, 60]
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_damaged_reference_changes_no_number(tmp_path: Path) -> None:
+    expected = value("fid", fresh(60))
+    for file in ("mean.npy", "features.npy"):
+        value("fid", replace(fresh(60), shared=Shared(Store(tmp_path), "digits")))
+        (path,) = tmp_path.glob(f"*/done/{file}")
+        path.write_bytes(path.read_bytes()[:-8] + bytes(8))
+        assert value("fid", replace(fresh(60), shared=Shared(Store(tmp_path), "digits"))) == expected
+
+
+@pytest.mark.parametrize("count", [10, 300, 1234])
+def test_the_formulas_are_torch_fidelitys_bit_for_bit(count: int) -> None:
+    theirs = torch_fidelity()
+    a, b = (torch.randn(n, 64, generator=stream(n, "features"), dtype=torch.float64) for n in (count, 1297))
+    statistics = [theirs.metric_fid.fid_features_to_statistics(x) for x in (a, b)]
+    fid = theirs.metric_fid.fid_statistics_to_metric(*statistics, False)[theirs.KEY_METRIC_FID]
+    assert fidelity.frechet_distance(fidelity.moments(a), fidelity.moments(b)) == fid
+    options = {"kid_subsets": 100, "kid_subset_size": min(count, 100), "rng_seed": fidelity.SEED, "verbose": False}
+    kid = theirs.metric_kid.kid_features_to_metric(a, b, **options)
+    assert fidelity.kernel_distance(a.numpy(), b.numpy(), min(count, 100)) == tuple(kid.values())
+    score = theirs.metric_isc.isc_features_to_metric(a[:, :10], fidelity.IS_SPLITS, True, fidelity.SEED)
+    assert fidelity.inception_score(a[:, :10]) == tuple(score.values())
 
 
 @pytest.mark.parametrize("name", METRICS)

@@ -1,5 +1,6 @@
 """Which code a result depends on: comments do not change it, anything that runs does."""
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -110,3 +111,58 @@ def test_compiled_code_is_found_again_by_its_text_alone(tmp_path: Path) -> None:
 def test_the_embedded_datasets_depend_on_their_densities(name: str) -> None:
     files = imported_files(code.imports_of(PACKAGE / "data" / f"{name}.py"))
     assert PACKAGE / "data" / "common" / "densities.py" in files
+
+
+REMEMBERED = """\
+import ast, sys
+from pathlib import Path
+sys.path.insert(0, {package!r})
+from ebmbench.workspace import code_hash as code
+code.freeze(Path.cwd())
+parse, parsed = ast.parse, []
+ast.parse = lambda *given, **options: parsed.append(1) or parse(*given, **options)
+print(code.code_hash(["ebmbench.errors"]), len(parsed))
+"""
+
+
+def start_stage(folder: Path) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-c", REMEMBERED.format(package=str(PACKAGE.parent))]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
+
+
+def hash_in_stage(folder: Path) -> tuple[str, int]:
+    """The hash that a stage computes, and how many files it parsed for it."""
+    found, parsed = start_stage(folder).communicate()[0].split()
+    return found, int(parsed)
+
+
+def test_a_text_is_parsed_once_and_its_hash_stays_what_it_was(tmp_path: Path) -> None:
+    expected = code_hash(["ebmbench.errors"])
+    assert hash_in_stage(tmp_path) == (expected, 4)  # two files, each for its imports and for its hash
+    assert hash_in_stage(tmp_path) == (expected, 0)
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "of another Python", "of another kind"])
+def test_a_damaged_memory_is_as_good_as_none(tmp_path: Path, damage: str) -> None:
+    expected, _ = hash_in_stage(tmp_path)
+    file = tmp_path / code.MEMORY
+    text = file.read_bytes()
+    body = {
+        "cut": text[: len(text) // 2],
+        "flipped": text.replace(b" tree", b" trea"),
+        "empty": b"",
+        "of another Python": text.replace(sys.version[:4].encode(), b"2.7."),
+        "of another kind": text.partition(b"\n")[2],
+    }[damage]
+    if damage == "of another Python":
+        body = hashlib.sha256(body.partition(b"\n")[2]).hexdigest().encode() + b"\n" + body.partition(b"\n")[2]
+    file.write_bytes(body)
+    assert hash_in_stage(tmp_path) == (expected, 4)
+    assert hash_in_stage(tmp_path) == (expected, 0)
+
+
+def test_stages_that_start_together_leave_a_whole_memory(tmp_path: Path) -> None:
+    stages = [start_stage(tmp_path) for _ in range(4)]
+    assert len({stage.communicate()[0].split()[0] for stage in stages}) == 1
+    assert hash_in_stage(tmp_path)[1] == 0
+    assert [file.name for file in (tmp_path / code.MEMORY).parent.iterdir()] == ["memory.json"]

@@ -12,13 +12,12 @@ from torch import Tensor
 from ebmbench.config.sections import Dataset, Features, Training
 from ebmbench.core.dataset import to_levels
 from ebmbench.core.method import Settings
-from ebmbench.core.torch_compat import torch_fidelity
 from ebmbench.experiment.classifier import train_classifier
 from ebmbench.experiment.data import Data, open_data
 from ebmbench.experiment.runs import Run, train_run
 from ebmbench.features.classifier import ReferenceClassifier, load_classifier
-from ebmbench.features.extractor import register_classifier
-from ebmbench.metrics.common.fidelity import calculate
+from ebmbench.features.extractor import ClassifierExtractor, extract
+from ebmbench.metrics.common.fidelity import frechet_distance, inception_score, moments
 from ebmbench.training.job import Job
 from ebmbench.workspace.layout import WORK
 from ebmbench.workspace.store import Store
@@ -54,10 +53,12 @@ class Bench:
 
     def fidelity(self, data: Data, samples: Tensor) -> dict[str, float]:
         """`fid` and `inception_score` of images `(N, C, H, W)` against all training images."""
-        levels, keys = data.facts.image_levels, torch_fidelity()
-        extractor = register_classifier(self.classifier(data))
-        found = calculate(to_levels(samples, levels), to_levels(data.train, levels), extractor, isc=True, fid=True)
-        return {"fid": found[keys.KEY_METRIC_FID], "inception_score": found[keys.KEY_METRIC_ISC_MEAN]}
+        extractor, levels = ClassifierExtractor(self.classifier(data)), data.facts.image_levels
+        (features, logits), (real, _) = (extract(to_levels(x, levels), extractor) for x in (samples, data.train))
+        return {
+            "fid": frechet_distance(moments(features), moments(real)),
+            "inception_score": inception_score(logits)[0],
+        }
 
 
 def _name(module: ModuleType) -> str:

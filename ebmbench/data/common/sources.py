@@ -9,8 +9,10 @@ A NumPy file has shape (N, …). Of type uint8 and shape (N, H, W) or (N, C, H, 
 """
 
 import hashlib
+import importlib.util
 import inspect
 import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -31,7 +33,7 @@ from ebmbench.data.common.densities import Density
 from ebmbench.data.common.files import Files
 from ebmbench.data.common.images import DATA_SEED, Images, check_images, image_facts
 from ebmbench.errors import UserError, in_words
-from ebmbench.workspace.code_hash import code_hash, imports_of, load_file, text_of
+from ebmbench.workspace.code_hash import PACKAGE, Loader, code_hash, imports_of, text_of
 from ebmbench.workspace.files import read_json, sha256_of
 from ebmbench.workspace.layout import PARAMS_YAML
 from ebmbench.workspace.reads import Reads, listening
@@ -229,8 +231,21 @@ def _image_source(name: str, images: Images, licence: str, classes: list[str], v
 
 
 def _module(path: Path, reads: Reads) -> ModuleType:
-    module = load_file(f"dataset_{path.parent.name if path.name == MAIN else path.stem}", path)
+    module = _import_file(f"dataset_{path.parent.name if path.name == MAIN else path.stem}", path)
     reads.files[path.relative_to(reads.root).as_posix()] = hashlib.sha256(text_of(path)).hexdigest()
+    return module
+
+
+def _import_file(name: str, file: Path) -> ModuleType:
+    """Import a Python file that is in no package, with the folder it lies in to import from."""
+    spec = importlib.util.spec_from_file_location(name, file, loader=Loader(name, str(file)))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # as an import would: dataclasses look their module up there
+    if str(file.parent) not in sys.path and not file.is_relative_to(PACKAGE):
+        sys.path.append(str(file.parent))
+    spec.loader.exec_module(module)
     return module
 
 

@@ -4,11 +4,13 @@ A metric gives a `Value`. One that cannot be computed is a `Value` without numbe
 is replaced.
 """
 
+import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,6 +22,7 @@ from ebmbench.data.common.densities import Density
 from ebmbench.metrics.common.annealing import Bracket, anneal
 from ebmbench.metrics.common.annealing_base import make_base
 from ebmbench.metrics.common.quadrature import Quadrature, in_chunks, integrate
+from ebmbench.metrics.common.shared import Shared, Tensors
 
 MASS_TOLERANCE = 1e-3
 MISCALIBRATED, UNMIXED = "miscalibrated", "unmixed"  # faults
@@ -60,6 +63,7 @@ class Subject:
     kind: str = ""
     trace: Tensor | None = None
     traced: tuple[str, ...] = ()
+    target_origin: Any = None  # what makes the target of the data's density, if that is known: settings and code
 
 
 class Unavailable(Exception):
@@ -81,6 +85,7 @@ class Evaluation:
     settings: Settings
     train: Tensor | None = None
     features: Path | None = None  # the folder of the dataset's reference classifier
+    shared: Shared | None = None  # what all models of the dataset have in common, if it is stored
 
     @cached_property
     def grid(self) -> Quadrature:
@@ -101,14 +106,37 @@ class Evaluation:
             raise Unavailable(said, fault=MISCALIBRATED)
         return grid
 
+    def share(self, module: str, make: Callable[[], Tensors], **inputs: Any) -> Tensors:
+        """What `make()` computes of the data alone: once for all models, if it can be stored (`Shared.obtain`)."""
+        return make() if self.shared is None else self.shared.obtain(module, make, **inputs)
+
+    def on_grid(self, name: str, function: Callable[[Tensor], Tensor], **inputs: Any) -> Tensor:
+        """A function of the data alone at the grid's points; most models have the same grid."""
+        axes = [hashlib.sha256(axis.numpy().tobytes()).hexdigest() for axis in self.grid.axes]
+        points = self.grid.points
+        inputs |= {"name": name, "axes": axes}
+        return self.share(__name__, lambda: {"values": in_chunks(function, points)}, **inputs)["values"]
+
     @cached_property
     def log_truth(self) -> Tensor:
         """log p of the data on the same grid."""
-        log_p = in_chunks(self.truth.log_prob, self.grid.points)
+        log_p = self.on_grid("log p", self.truth.log_prob)
         mass = self.grid.integral(log_p.exp())
         if abs(mass - 1) > MASS_TOLERANCE:
             raise Unavailable(f"the grid does not resolve or hold the data's mass: it sums to {mass:.4f}, not to 1")
         return log_p
+
+    @property
+    def log_target(self) -> Tensor:
+        """log p of what the method aims at, on the same grid."""
+        target, origin = self.subject.target, self.subject.target_origin
+        if target is None:
+            raise Unavailable("the density that the method aims at is not known")
+        if target is self.density:
+            return self.on_grid("log p", target.log_prob)
+        if origin is None:
+            return in_chunks(target.log_prob, self.grid.points)
+        return self.on_grid("log target", target.log_prob, target=origin)
 
     @cached_property
     def annealing(self) -> Bracket:

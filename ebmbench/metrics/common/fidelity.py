@@ -1,29 +1,29 @@
-"""FID, KID, IS, precision and recall of generated images, by torch-fidelity, once per evaluation.
+"""FID, KID, IS, precision and recall of generated images, once per evaluation.
 
 All compare features φ of generated images with those of real ones, and images are first quantised as the data are.
 φ is the dataset's reference classifier (standardised by the training images), or Inception-v3 if its weights are
 given. Numbers of different φ, n or reference cannot be compared, so every one carries them in its protocol.
+
+The formulas are torch-fidelity's, operation by operation, and give its numbers bit for bit (a test compares them). It
+is not imported: it imports all of torchvision, which takes seconds.
 """
 
-import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Generator, Tensor
-from torch.utils.data import Dataset
 
 from ebmbench.core.dataset import to_levels
 from ebmbench.core.streams import stream
-from ebmbench.core.torch_compat import torch_fidelity
 from ebmbench.features.classifier import FILE, ReferenceClassifier, load_classifier
-from ebmbench.features.extractor import register_classifier
-from ebmbench.features.inception import register_inception
+from ebmbench.features.extractor import ClassifierExtractor, Extractor, extract
+from ebmbench.features.inception import InceptionExtractor
 from ebmbench.metrics.common.evaluation import Evaluation, Unavailable
-from ebmbench.metrics.common.neighbours import BLOCK, our_search
+from ebmbench.metrics.common.neighbours import precision_and_recall, radii
+from ebmbench.metrics.common.shared import Tensors
 
 SEED = 0
 FEWEST = 10  # images: as many as IS has splits, more than precision has neighbours
@@ -32,7 +32,7 @@ NEIGHBOURS = 3  # Kynkäänniemi et al. 2019
 KID_SUBSETS = 100
 IS_SPLITS = 10  # Salimans et al. 2016
 
-_noisy_fids: dict[tuple[str, int, str, int], float] = {}
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -51,19 +51,6 @@ class Fidelity:
     protocol: str
 
 
-class Images(Dataset[Tensor]):
-    """Images `(N, C, H, W)` in uint8 as a dataset, the form that torch-fidelity reads."""
-
-    def __init__(self, levels: Tensor) -> None:
-        self.levels = levels
-
-    def __len__(self) -> int:
-        return len(self.levels)
-
-    def __getitem__(self, index: int) -> Tensor:
-        return self.levels[index]
-
-
 def fidelity(e: Evaluation) -> Fidelity:
     """All numbers of an evaluation, computed once and cached in it."""
     kept = vars(e)
@@ -74,56 +61,78 @@ def fidelity(e: Evaluation) -> Fidelity:
 
 
 def _measure(e: Evaluation) -> Fidelity:
-    images, real, extractor = generated_images(e), reference(e), extractor_name(e)
-    subset = min(e.settings.kid_subset, len(images), len(real))
-    keys = torch_fidelity()
-    found = calculate(images, real, extractor, isc=True, fid=True, kid=True, prc=True, kid_subset_size=subset)
+    images, extractor = generated_images(e), find_extractor(e)
+    (features, logits), real = extract(images, extractor), real_features(e, extractor)
+    subset = min(e.settings.kid_subset, len(images), len(real["features"]))
+    kid, kid_deviation = kernel_distance(features.numpy(), real["features"].numpy(), subset)
+    score, score_deviation = inception_score(logits)
+    precision, recall = precision_and_recall(features, real["features"], NEIGHBOURS, real["radii"])
     return Fidelity(
-        fid=found[keys.KEY_METRIC_FID],
-        kid=found[keys.KEY_METRIC_KID_MEAN],
-        kid_deviation=found[keys.KEY_METRIC_KID_STD],
-        inception_score=found[keys.KEY_METRIC_ISC_MEAN],
-        inception_deviation=found[keys.KEY_METRIC_ISC_STD],
-        precision=found[keys.KEY_METRIC_PRECISION],
-        recall=found[keys.KEY_METRIC_RECALL],
+        fid=frechet_distance(moments(features), (real["mean"].numpy(), real["covariance"].numpy())),
+        kid=kid,
+        kid_deviation=kid_deviation,
+        inception_score=score,
+        inception_deviation=score_deviation,
+        precision=precision,
+        recall=recall,
         n=len(images),
         kid_subset=subset,
-        protocol=protocol(e, extractor, len(real)),
+        protocol=protocol(e, extractor.name, len(real["features"])),
     )
 
 
-def calculate(images: Tensor, real: Tensor, extractor: str, **wanted: bool | int) -> dict[str, float]:
-    """torch-fidelity's numbers for uint8 images; they neither depend on the global generators nor change them."""
-    with _keep_generators(), our_search():
-        found: dict[str, float] = torch_fidelity().calculate_metrics(
-            input1=Images(images),
-            input2=Images(real),
-            feature_extractor=extractor,
-            cuda=torch.cuda.is_available(),
-            batch_size=250,
-            isc_splits=IS_SPLITS,
-            kid_subsets=KID_SUBSETS,
-            prc_neighborhood=NEIGHBOURS,
-            prc_batch_size=BLOCK,
-            rng_seed=SEED,
-            cache=False,
-            save_cpu_ram=True,
-            verbose=False,
-            **wanted,
-        )
-    return found
+def real_features(e: Evaluation, extractor: Extractor) -> Tensors:
+    """Features of the reference images with their mean, covariance and radii: the same for all models of a dataset."""
+    real = reference(e)
+
+    def make() -> Tensors:
+        features, _ = extract(real, extractor)
+        mean, covariance = map(torch.from_numpy, moments(features))
+        return {"features": features, "mean": mean, "covariance": covariance, "radii": radii(features, NEIGHBOURS)}
+
+    return e.share(__name__, make, extractor=extractor.name, reference=len(real))
 
 
-@contextmanager
-def _keep_generators() -> Iterator[None]:
-    # torch's data loader draws a seed from the global generator even if it has no workers.
-    of_numpy, of_python = np.random.get_state(), random.getstate()
-    try:
-        with torch.random.fork_rng():
-            yield
-    finally:
-        np.random.set_state(of_numpy)
-        random.setstate(of_python)
+def moments(features: Tensor) -> tuple[Array, Array]:
+    """Mean `(D,)` and covariance `(D, D)` of features `(N, D)`."""
+    rows = features.numpy()
+    return np.mean(rows, axis=0), np.cov(rows, rowvar=False)
+
+
+def frechet_distance(first: tuple[Array, Array], second: tuple[Array, Array]) -> float:
+    """‖μ − μ′‖² + tr(Σ + Σ′ − 2(ΣΣ′)^½) of two Gaussians given by mean and covariance."""
+    (mean, covariance), (other_mean, other) = first, second
+    shift = mean - other_mean
+    root = np.sum(np.sqrt(np.linalg.eigvals(covariance.dot(other)).astype("complex128")).real)
+    return float(shift.dot(shift) + np.trace(covariance) + np.trace(other) - 2 * root)
+
+
+def kernel_distance(x: Array, y: Array, size: int) -> tuple[float, float]:
+    """Mean and deviation of unbiased MMD² over `KID_SUBSETS` pairs of random subsets, kernel (x·y/d + 1)³."""
+    draw = np.random.RandomState(SEED)
+    values = np.zeros(KID_SUBSETS)
+    for i in range(KID_SUBSETS):
+        a, b = (z[draw.choice(len(z), size, replace=False)] for z in (x, y))
+        within = sum((k.sum(axis=1) - np.diagonal(k)).sum() for k in (_kernel(a, a), _kernel(b, b)))
+        values[i] = within / (size * (size - 1)) - 2 * _kernel(a, b).sum(axis=0).sum() / (size * size)
+    return float(np.mean(values)), float(np.std(values))
+
+
+def _kernel(x: Array, y: Array) -> Array:
+    kernel: Array = (np.matmul(x, y.T) * (1.0 / x.shape[1]) + 1) ** 3
+    return kernel
+
+
+def inception_score(logits: Tensor) -> tuple[float, float]:
+    """Mean and deviation of exp E KL(p(y|x)‖p(y)) over `IS_SPLITS` parts of the images, which are shuffled first."""
+    logits = logits[np.random.RandomState(SEED).permutation(len(logits))].double()
+    p, log_p = logits.softmax(dim=1), logits.log_softmax(dim=1)
+    cuts = [i * len(p) // IS_SPLITS for i in range(IS_SPLITS + 1)]
+    scores = []
+    for i, j in zip(cuts, cuts[1:], strict=False):
+        divergences = p[i:j] * (log_p[i:j] - p[i:j].mean(dim=0, keepdim=True).log())
+        scores.append(divergences.sum(dim=1).mean().exp().item())
+    return float(np.mean(scores)), float(np.std(scores))
 
 
 def levels(e: Evaluation) -> int:
@@ -159,11 +168,11 @@ def classifier(e: Evaluation) -> ReferenceClassifier:
     return load_classifier(e.features)
 
 
-def extractor_name(e: Evaluation) -> str:
-    """The registered extractor: Inception-v3 if its weights are given, else the reference classifier."""
+def find_extractor(e: Evaluation) -> Extractor:
+    """Inception-v3 if its weights are given, else the reference classifier."""
     if e.settings.inception_weights is not None:
-        return register_inception(Path(e.settings.inception_weights), levels(e))
-    return register_classifier(classifier(e))
+        return InceptionExtractor(Path(e.settings.inception_weights), levels(e))
+    return ClassifierExtractor(classifier(e))
 
 
 def protocol(e: Evaluation, extractor: str, real: int) -> str:
@@ -180,10 +189,19 @@ def add_noise(test: Tensor, count: int, grey_values: int, generator: Generator) 
 
 
 def noisy_fid(e: Evaluation, count: int) -> float:
-    """FID of `count` noisy test images: the same for every run on a dataset, so computed once per process."""
-    extractor, real = extractor_name(e), reference(e)
-    key = (extractor, count, e.facts.hash, len(real))
-    if key not in _noisy_fids:
+    """FID of `count` noisy test images: the same for all models of a dataset."""
+    extractor = find_extractor(e)
+    real = real_features(e, extractor)
+
+    def make() -> Tensors:
         images = add_noise(e.test, count, levels(e), stream(SEED, "noisy", e.facts.name))
-        _noisy_fids[key] = calculate(images, real, extractor, fid=True)[torch_fidelity().KEY_METRIC_FID]
-    return _noisy_fids[key]
+        return {"fid": torch.tensor(images_fid(images, extractor, real), dtype=torch.float64)}
+
+    inputs = {"extractor": extractor.name, "reference": len(real["features"]), "count": count}
+    return float(e.share(__name__, make, **inputs)["fid"])
+
+
+def images_fid(images: Tensor, extractor: Extractor, real: Tensors) -> float:
+    """FID of uint8 images against what `real_features` says of real ones."""
+    features, _ = extract(images, extractor)
+    return frechet_distance(moments(features), (real["mean"].numpy(), real["covariance"].numpy()))

@@ -8,32 +8,29 @@ distances leaves the k + 1 smallest of its rows, and the smallest of those are t
 same blocks of 1000, so the same numbers bit for bit wherever torch-fidelity was used before.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import torch
 from torch import Tensor
-
-from ebmbench.core.torch_compat import torch_fidelity
 
 BLOCK = 1000  # rows and columns of the distances that are held at a time
 
 
-def precision_and_recall(generated: Tensor, real: Tensor, k: int, block: int = BLOCK) -> tuple[float, float]:
-    """Of features `(N, D)` and `(M, D)`."""
-    precision = _inside(generated, real, _radii(real, k, block), block)
-    recall = _inside(real, generated, _radii(generated, k, block), block)
+def precision_and_recall(
+    generated: Tensor, real: Tensor, k: int, real_radii: Tensor | None = None, block: int = BLOCK
+) -> tuple[float, float]:
+    """Of features `(N, D)` and `(M, D)`; `real_radii` are `radii(real, k)`, where those are known."""
+    precision = _inside(generated, real, radii(real, k, block) if real_radii is None else real_radii, block)
+    recall = _inside(real, generated, radii(generated, k, block), block)
     return precision, recall
 
 
-def _radii(x: Tensor, k: int, block: int) -> Tensor:
+def radii(x: Tensor, k: int, block: int = BLOCK) -> Tensor:
     """The distance of every point to its k-th neighbour, `(N,)`; the nearest of all is the point itself."""
     if len(x) <= k:
         raise ValueError(f"needs more than {k} points, has {len(x)}")
-    radii = x.new_empty(len(x))
-    for rows, radius in zip(x.split(block), radii.split(block), strict=True):
+    found = x.new_empty(len(x))
+    for rows, radius in zip(x.split(block), found.split(block), strict=True):
         radius.copy_(_nearest(rows, x, k + 1, block)[:, -1])
-    return radii
+    return found
 
 
 def _nearest(rows: Tensor, x: Tensor, count: int, block: int) -> Tensor:
@@ -61,16 +58,3 @@ def _in_any(rows: Tensor, centres: Tensor, radii: Tensor, block: int) -> Tensor:
         if found.all():
             break
     return found
-
-
-@contextmanager
-def our_search() -> Iterator[None]:
-    """Inside the block torch-fidelity uses this search, so that features are extracted once for all its numbers."""
-    theirs = torch_fidelity().metric_prc
-    name = "calculate_precision_recall_part"
-    kept = getattr(theirs, name)
-    setattr(theirs, name, precision_and_recall)
-    try:
-        yield
-    finally:
-        setattr(theirs, name, kept)
