@@ -7,6 +7,7 @@ imported on demand.
 
 import argparse
 import sys
+import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -81,12 +82,12 @@ def _run_flow(
     from pipelines.flows.server import prepare_prefect
 
     (root / OUTCOMES).unlink(missing_ok=True)
-    early = HeadStart(runner, plan, keep_going)
+    early, started = HeadStart(runner, plan, keep_going), time.monotonic()
     try:
         prepare_prefect(root, meanwhile=lambda: import_module("pipelines.flows.benchmark"))
         from pipelines.flows.benchmark import benchmark
 
-        with use_run(Run(plan, early)):
+        with use_run(Run(plan, early, started)):
             state = benchmark(str(root), jobs, keep_going, list(plan.only) or None, scheduler, return_state=True)
     except BaseException as error:  # the server died, or a second Ctrl-C: the result may be saved already
         if _is_interruption(error) and (result := read_result(root)) is not None:

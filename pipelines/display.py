@@ -12,21 +12,24 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Column
 
+from ebmbench.config.yaml import lookup, read_mapping
 from ebmbench.errors import UserError
 from ebmbench.workspace.files import read_json
-from ebmbench.workspace.layout import PULSES
+from ebmbench.workspace.layout import PARAMS_YAML, PULSES, cell_folder
 from pipelines.execution.queue import OnEvent
 from pipelines.outcome import BLOCKED, FAILED, Outcome
 from pipelines.planning.plan import Plan, Stage
+from pipelines.planning.selection import suite_cells
 
 _REFRESH_SECONDS = 1.0
 _LINE_SECONDS = 60.0  # between two lines about a stage that still runs
+_METRICS = 3  # so many are shown
 _JOIN_SECONDS = 2.0  # a call that hangs on a dead server is not waited for longer
 
 
@@ -56,6 +59,7 @@ class StageProgress:
 
 
 ReadProgress = Callable[[str], StageProgress | None]  # by the name of a stage
+ReadNumbers = Callable[[str], str]
 
 
 def format_time(seconds: float) -> str:
@@ -89,6 +93,38 @@ def progress_reader(root: Path) -> ReadProgress:
     return read
 
 
+def numbers_reader(root: Path) -> ReadNumbers:
+    """A function that reads the first metrics of a cell that was evaluated, and is empty for other stages."""
+    benchmark = lookup(read_mapping(root / PARAMS_YAML), "benchmark") or {}
+    cells, metrics = suite_cells(root), list(benchmark.get("metrics") or [])[:_METRICS]
+
+    def read(stage: str) -> str:
+        kind, _, item = stage.partition("@")
+        if kind != "evaluate" or item not in cells:
+            return ""
+        try:
+            runs = read_json(cell_folder(root, str(benchmark.get("suite")), *cells[item].split("/")) / "metrics.json")
+            groups: dict[str, list[dict[str, Any]]] = {}
+            for label, values in runs.items():
+                groups.setdefault(label.rpartition("seed=")[0].rstrip("/"), []).append(values)
+            return "; ".join(_describe_runs(setting, values, metrics) for setting, values in groups.items())
+        except (OSError, UserError, TypeError, AttributeError):  # not a cell of ours
+            return ""
+
+    return read
+
+
+def _describe_runs(setting: str, runs: list[dict[str, Any]], metrics: list[str]) -> str:
+    """`interval=5: kl 0.0156 (0.0149 to 0.0162), ...`: means over the seeds, and the smallest and largest value."""
+    words = []
+    for metric in metrics:
+        values = [run[metric] for run in runs if isinstance(run.get(metric), float | int)]
+        if values:
+            spread = f" ({min(values):.3g} to {max(values):.3g})" if len(values) > 1 else ""
+            words.append(f"{metric} {sum(values) / len(values):.3g}{spread}")
+    return (f"{setting}: " if setting else "") + (", ".join(words) or "no value")
+
+
 def _progress_path(root: Path, stage: str) -> Path:
     return root / PULSES / f"{stage.replace(os.sep, '_')}.json"
 
@@ -112,13 +148,21 @@ def repeat(seconds: float, call: Callable[[], None]) -> Iterator[None]:
 
 
 @contextmanager
-def show_progress(plan: Plan, runner: str, read: ReadProgress, stream: TextIO | None = None) -> Iterator[OnEvent]:
+def show_progress(
+    plan: Plan,
+    runner: str,
+    read: ReadProgress,
+    stream: TextIO | None = None,
+    numbers: ReadNumbers = lambda stage: "",
+) -> Iterator[OnEvent]:
     """Yield the function that `run_queue` calls at every start and end of a stage."""
     stream = stream or sys.stderr
     total = len(plan.todo)
     print(f"{total} stage{'s' * (total != 1)} to bring up to date, {runner}", file=stream, flush=True)
     with _make_bar(stream) if stream.isatty() else nullcontext() as bar:
-        display = Bars(total, read, bar) if bar else Lines(total, read, stream)
+        # Whoever runs some cells waits for their numbers; of a whole suite there would be too many.
+        few = numbers if plan.only else lambda stage: ""
+        display = Bars(total, read, bar, few) if bar else Lines(total, read, stream, numbers)
         with repeat(_REFRESH_SECONDS, display.refresh):
             yield display
 
@@ -126,8 +170,8 @@ def show_progress(plan: Plan, runner: str, read: ReadProgress, stream: TextIO | 
 class Lines:
     """For a log: one line per start and one per end, and one a minute for stages that still run."""
 
-    def __init__(self, total: int, read: ReadProgress, stream: TextIO) -> None:
-        self.total, self.read, self.stream, self.settled = total, read, stream, 0
+    def __init__(self, total: int, read: ReadProgress, stream: TextIO, numbers: ReadNumbers) -> None:
+        self.total, self.read, self.stream, self.numbers, self.settled = total, read, stream, numbers, 0
         self.lock = Lock()
         self.running: dict[str, tuple[float, float]] = {}  # the times of its start and of its last line
 
@@ -140,7 +184,7 @@ class Lines:
                 return
             self.running.pop(stage.name, None)
             self.settled += 1
-            self._print(f"[{self.settled}/{self.total}] {describe(stage, outcome)}")
+            self._print(f"[{self.settled}/{self.total}] {describe(stage, outcome, self.numbers)}")
 
     def refresh(self) -> None:
         """Print a line about each stage that has had none for a minute."""
@@ -160,8 +204,8 @@ class Lines:
 class Bars:
     """For a terminal: a bar for all stages, one for each running stage, and a line above for each failure."""
 
-    def __init__(self, total: int, read: ReadProgress, bar: Progress) -> None:
-        self.bar, self.read, self.total = bar, read, total
+    def __init__(self, total: int, read: ReadProgress, bar: Progress, numbers: ReadNumbers) -> None:
+        self.bar, self.read, self.total, self.numbers = bar, read, total, numbers
         self.lock = Lock()
         self.task = bar.add_task("all stages", total=total, note="")
         self.running: dict[str, TaskID] = {}
@@ -187,8 +231,8 @@ class Bars:
         if stage.name in self.running:
             self.bar.remove_task(self.running.pop(stage.name))
         self.kinds.append(outcome.kind)
-        if not outcome.good:
-            self.bar.console.print(describe(stage, outcome), markup=False, highlight=False)
+        if not outcome.good or self.numbers(stage.name):
+            self.bar.console.print(describe(stage, outcome, self.numbers), markup=False, highlight=False)
 
     def _note(self) -> str:
         bad = [f"{number} {kind}" for kind in (FAILED, BLOCKED) if (number := self.kinds.count(kind))]
@@ -203,9 +247,11 @@ def _make_bar(stream: TextIO) -> Progress:
     return Progress(name, BarColumn(bar_width=12), elapsed, note, console=Console(file=stream))
 
 
-def describe(stage: Stage, outcome: Outcome) -> str:
-    """How a stage ended, and where to read why."""
+def describe(stage: Stage, outcome: Outcome, numbers: ReadNumbers = lambda stage: "") -> str:
+    """How a stage ended, with the numbers of a cell, or where to read why it failed."""
     if outcome.kind == BLOCKED:
         return f"{stage.name} blocked: {outcome.cause} failed"
     ending = f"{stage.name} {outcome.kind}, {outcome.seconds:.1f} s"
-    return ending if outcome.good else f"{ending}, see {outcome.log or outcome.cause}"
+    if not outcome.good:
+        return f"{ending}, see {outcome.log or outcome.cause}"
+    return f"{ending}: {found}" if (found := numbers(stage.name)) else ending

@@ -76,12 +76,13 @@ def _plan(arguments: argparse.Namespace) -> "Printable":
 
 def _run(arguments: argparse.Namespace) -> "Printable":
     from ebmbench.config.params import load_params
+    from ebmbench.stages.checks import confirm_suite
     from pipelines.benchmark import run
 
     root = Path.cwd() if arguments.suite else find_root()
     if not arguments.suite:
         load_params(root)  # so that an error in it is reported before anything else
-    return run(
+    result = run(
         root,
         arguments.jobs,
         arguments.keep_going,
@@ -90,6 +91,9 @@ def _run(arguments: argparse.Namespace) -> "Printable":
         scheduler_of(arguments),
         prepare=lambda: _prepare(root, arguments.suite),
     )
+    if result.stages and not result.exit_code and not arguments.only:
+        confirm_suite(root, load_params(root))
+    return result
 
 
 def _prepare(root: Path, suite: str | None) -> None:

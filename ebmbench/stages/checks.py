@@ -5,7 +5,7 @@ that was looked at, and is not looked at again until one of these changes.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,15 +20,34 @@ from ebmbench.workspace.layout import CHECKED_SUITE, DVC_YAML, PARAMS_YAML, REPO
 
 def check_suite(root: Path, params: Params) -> None:
     """Refuse a suite that could not run to its end."""
-    memory, seen = root / CHECKED_SUITE, _hash_inputs(root, params)
-    if memory.is_file() and memory.read_text(encoding="utf-8") == seen:
+    seen = _hash(_own_files(root, params)), _hash(_data_files(root, params))
+    if seen == _last_seen(root):
         return
     _check_cells(root, params)
     for stage in _example_stages(params.benchmark):
         require_declared(root, stage)
-    if memory.parent.is_dir():
-        with suppress(OSError):
-            write_text(memory, seen)
+    _remember(root, *seen)
+
+
+def confirm_suite(root: Path, params: Params) -> None:
+    """Note that a whole run went well: data that it has prepared are no reason to check the same settings again."""
+    own = _hash(_own_files(root, params))
+    if own == _last_seen(root)[0]:
+        _remember(root, own, _hash(_data_files(root, params)))
+
+
+def _last_seen(root: Path) -> tuple[str, str]:
+    """The hashes of what was last found good."""
+    with suppress(OSError, ValueError):
+        own, data = (root / CHECKED_SUITE).read_text(encoding="utf-8").split()
+        return own, data
+    return "", ""
+
+
+def _remember(root: Path, own: str, data: str) -> None:
+    with suppress(OSError):  # then it is checked again
+        if (root / CHECKED_SUITE).parent.is_dir():
+            write_text(root / CHECKED_SUITE, f"{own}\n{data}\n")
 
 
 def _check_cells(root: Path, params: Params) -> None:
@@ -54,25 +73,31 @@ def _example_stages(benchmark: Benchmark) -> list[str]:
     return [*stages, *(f"baselines@{name}" for name in first), *(f"claim@{name}" for name in benchmark.claims), REPORT]
 
 
-def _hash_inputs(root: Path, params: Params) -> str:
-    """SHA-256 of everything that the checks look at."""
+def _hash(files: Iterable[Path]) -> str:
+    """SHA-256 of the files and of the libraries' versions."""
     whole = hashlib.sha256(repr(versions()).encode())
-    for file in _inputs(root, params):
+    for file in files:
         there = file.is_file()
         whole.update(f"{file}\n{there}\n".encode())
         whole.update(hashlib.sha256(file.read_bytes() if there else b"").digest())
     return whole.hexdigest()
 
 
-def _inputs(root: Path, params: Params) -> Iterator[Path]:
+def _own_files(root: Path, params: Params) -> Iterator[Path]:
+    """Settings and code."""
     yield from (root / PARAMS_YAML, root / DVC_YAML)
     yield from sorted(PACKAGE.rglob("*.py"))
     for dataset in params.benchmark.datasets:
         source = root / params.datasets[dataset].source
         yield from sorted(source.rglob("*.py")) if source.is_dir() else [source]
+        if weights := params.on(dataset).metrics.inception_weights:
+            yield root / weights
+
+
+def _data_files(root: Path, params: Params) -> Iterator[Path]:
+    """What `prepare` has written, and the files that it has read."""
+    for dataset in params.benchmark.datasets:
         folder = prepared_folder(root, dataset)
         yield from (folder / "facts.json", folder / "source.json")
         with suppress(Exception):  # a damaged one is as good as none
             yield from (root / name for name in sorted(read_json(folder / "source.json")["files"]))
-        if weights := params.on(dataset).metrics.inception_weights:
-            yield root / weights

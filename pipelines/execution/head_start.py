@@ -83,10 +83,11 @@ def forced_stages(plan: Plan) -> Container[str]:
 
 @dataclass(frozen=True)
 class Run:
-    """A plan, and who runs it."""
+    """A plan, who runs it, and since when (by `time.monotonic()`)."""
 
     plan: Plan
     runner: Runner
+    started: float
 
 
 # Not in flows/: Prefect pickles a served flow with the globals that it uses, and a context variable has no pickle.

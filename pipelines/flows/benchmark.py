@@ -23,7 +23,7 @@ from prefect.states import Cancelled, Completed, Failed
 
 from ebmbench.errors import in_words
 from ebmbench.workspace.locks import hold_workspace
-from pipelines.display import progress_reader, repeat, show_progress
+from pipelines.display import numbers_reader, progress_reader, repeat, show_progress
 from pipelines.execution.head_start import current_run, forced_stages
 from pipelines.execution.local import Runner, open_runner
 from pipelines.execution.queue import RunStage, run_queue
@@ -54,25 +54,29 @@ def benchmark(
             warm = stack.enter_context(open_warm_dvc(folder))
             plan = read_plan(folder, only or (), warm.call)
             runner = stack.enter_context(open_runner(folder, plan, jobs, scheduler, warm))
-        else:
-            plan, runner = run.plan, run.runner
-        return flow_state(run_plan(folder, plan, runner, keep_going))
+            return flow_state(run_plan(folder, plan, runner, keep_going))
+        return flow_state(run_plan(folder, run.plan, run.runner, keep_going, run.started))
 
 
-def run_plan(root: Path, plan: Plan, runner: Runner, keep_going: bool) -> Result:
-    """Run a plan in the workspace `root`, which the caller has locked, and show it in the current flow run."""
+def run_plan(root: Path, plan: Plan, runner: Runner, keep_going: bool, started: float | None = None) -> Result:
+    """Run a plan in the workspace `root`, which the caller has locked, and show it in the current flow run.
+
+    `started` is when its first stage may have started, by `time.monotonic()`; by default now.
+    """
     artifacts = Artifacts(plan, progress_reader(root))
-    result = add_comparison(root, _run_stages(root, artifacts, runner, keep_going))
+    started = time.monotonic() if started is None else started
+    result = add_comparison(root, _run_stages(root, artifacts, runner, keep_going, started))
     write_result(root, result)
     artifacts.publish(root, result)
     return result
 
 
-def _run_stages(root: Path, artifacts: Artifacts, runner: Runner, keep_going: bool) -> Result:
-    start, plan, stop = time.monotonic(), artifacts.plan, Event()
+def _run_stages(root: Path, artifacts: Artifacts, runner: Runner, keep_going: bool, started: float) -> Result:
+    plan, stop = artifacts.plan, Event()
     outcomes: dict[str, Outcome] = {}
     with ExitStack() as stack:
-        show = stack.enter_context(show_progress(plan, runner.description, artifacts.read))
+        progress = show_progress(plan, runner.description, artifacts.read, numbers=numbers_reader(root))
+        show = stack.enter_context(progress)
         stack.enter_context(repeat(REFRESH_SECONDS, artifacts.refresh))
         stack.enter_context(_watch_cancellation(stop))
 
@@ -84,7 +88,7 @@ def _run_stages(root: Path, artifacts: Artifacts, runner: Runner, keep_going: bo
 
         run_stage = _as_task(runner, forced_stages(plan))
         stopped = _catch_stop(lambda: run_queue(plan, runner.capacity, run_stage, keep_going, on_event, stop), stop)
-    return conclude(root, plan, outcomes, time.monotonic() - start, stopped)
+    return conclude(root, plan, outcomes, time.monotonic() - started, stopped)
 
 
 def _catch_stop(work: Callable[[], object], stop: Event) -> str | None:

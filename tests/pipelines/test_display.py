@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import os
 import re
 import time
@@ -12,7 +13,7 @@ import pytest
 
 from ebmbench.workspace.progress import Progress as Writer
 from pipelines import display as module
-from pipelines.display import StageProgress, progress_file, progress_reader, show_progress
+from pipelines.display import StageProgress, numbers_reader, progress_file, progress_reader, show_progress
 from pipelines.outcome import BLOCKED, FAILED, RAN, Outcome
 from pipelines.planning.plan import Plan, Stage
 
@@ -54,6 +55,26 @@ def test_a_terminal_shows_what_is_done_what_runs_how_far_it_is_and_what_failed(m
     last = shown[shown.rindex("all stages") :]
     assert "train@a" in last
     assert "train@b" not in last
+
+
+def test_the_numbers_of_a_cell_are_shown_when_it_was_evaluated(tmp_path: Path) -> None:
+    benchmark = "{suite: s, datasets: [a, b], methods: [dsm], metrics: [kl, fisher, ess, mmd]}"
+    (tmp_path / "params.yaml").write_text(f"benchmark: {benchmark}\n")
+    folder = tmp_path / "runs/s/a/dsm"
+    folder.mkdir(parents=True)
+    runs: dict[str, dict[str, object]] = {"seed=0": {"kl": 0.1, "fisher": None, "ess": 12}, "seed=1": {"kl": 0.2}}
+    (folder / "metrics.json").write_text(json.dumps(runs))
+    read = numbers_reader(tmp_path)
+    assert read("evaluate@a-dsm") == "kl 0.15 (0.1 to 0.2), ess 12"
+    assert [read(stage) for stage in ("train@a-dsm", "evaluate@b-dsm", "evaluate@other", "report")] == [""] * 4
+    (folder / "metrics.json").write_text(json.dumps({"t=1/seed=0": {"kl": 3.14159}, "t=2/seed=0": {}}))
+    assert read("evaluate@a-dsm") == "t=1: kl 3.14; t=2: no value"
+    stage = Stage("evaluate@a-dsm", (), "new")
+    stream = io.StringIO()
+    with show_progress(Plan((stage,)), "1 at a time", lambda stage: None, stream, read) as show:
+        show(stage, None)
+        show(stage, Outcome(RAN, seconds=1.0))
+    assert stream.getvalue().endswith("[1/1] evaluate@a-dsm ran, 1.0 s: t=1: kl 3.14; t=2: no value\n")
 
 
 def test_a_log_gets_a_line_now_and_then_about_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:

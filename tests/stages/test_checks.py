@@ -11,7 +11,7 @@ import pytest
 from ebmbench.config import suites
 from ebmbench.config.params import load_params
 from ebmbench.stages import checks
-from ebmbench.stages.checks import check_suite
+from ebmbench.stages.checks import check_suite, confirm_suite
 from ebmbench.workspace.layout import CHECKED_SUITE
 
 ROOT = Path(__file__).parents[2]
@@ -57,6 +57,22 @@ def test_an_edit_is_noticed(root: Path, edit: str, monkeypatch: pytest.MonkeyPat
         check_suite(root, load_params(root))
     assert looked == [root]
     EDITS[edit](root)
+    check_suite(root, load_params(root))
+    assert looked == [root, root]
+
+
+def test_data_that_a_good_run_has_prepared_are_no_reason_to_check_again(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[Path] = []
+    monkeypatch.setattr(checks, "_check_cells", lambda root, params: looked.append(root))
+    check_suite(root, load_params(root))
+    EDITS["the facts of the data"](root)
+    confirm_suite(root, load_params(root))
+    check_suite(root, load_params(root))
+    assert looked == [root]
+    EDITS["dvc.yaml"](root)
+    confirm_suite(root, load_params(root))  # an edit during the run: nobody has checked it
     check_suite(root, load_params(root))
     assert looked == [root, root]
 
