@@ -73,7 +73,7 @@ def judge_images(folder: Path, count: int = 100_000) -> str:
     from ebmbench.config.sections import Metrics
     from ebmbench.core.dataset import load_facts, read_split
     from ebmbench.metrics.common.evaluation import Evaluation, Subject
-    from ebmbench.metrics.common.fidelity import calculate, extractor_name, generated_images, reference
+    from ebmbench.metrics.common.fidelity import fidelity
     from ebmbench.stages.features import make_features
     from ebmbench.stages.prepare import prepare
 
@@ -91,10 +91,8 @@ def judge_images(folder: Path, count: int = 100_000) -> str:
     noise = 0.1 * torch.randn(count, *train.shape[1:], generator=torch.Generator().manual_seed(0))
     x = train[torch.arange(count) % len(train)] + noise
     e = Evaluation(Subject(None, x), test, None, load_facts(data), Metrics(), train, folder / "features" / "digits")
-    wanted = {"fid": True, "kid": True, "isc": True, "prc": True, "kid_subset_size": 250}
-    found = calculate(generated_images(e), reference(e), extractor_name(e), **wanted)
-    shown = ["frechet_inception_distance", "precision", "recall"]
-    return f"{count} images: " + ", ".join(f"{name} {found[name]:.2f}" for name in shown)
+    found = fidelity(e)
+    return f"{count} images: FID {found.fid:.2f}, precision {found.precision:.2f}, recall {found.recall:.2f}"
 
 
 def search_neighbours(folder: Path, count: int = 100_000) -> str:

@@ -1,5 +1,7 @@
 """A whole suite by this version and by the last release, and how long it takes from an edit to its new numbers."""
 
+import itertools
+import os
 import statistics
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,10 +32,8 @@ def measure(settings: Settings) -> Iterator[Section]:
 
 def _run_together(clones: Mapping[str, Clone]) -> dict[str, Usage]:
     with ThreadPoolExecutor(len(clones)) as pool:
-        going = {
-            name: pool.submit(clone.run, "run", "--jobs", "1", core=core)
-            for core, (name, clone) in enumerate(clones.items())
-        }
+        cores = itertools.cycle(sorted(os.sched_getaffinity(0)))
+        going = {name: pool.submit(clone.run, "run", "--jobs", "1", core=next(cores)) for name, clone in clones.items()}
         return {name: one.result() for name, one in going.items()}
 
 

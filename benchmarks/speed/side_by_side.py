@@ -32,7 +32,7 @@ TRAINED: dict[str, tuple[str, dict[str, Any]]] = {
     "ssm": ("ssm", {}),
     "nce": ("nce", {}),
 }
-DETAILS = {"mle": "20 Langevin steps", "cd": "10 Langevin steps", "pcd": "10, persistent"}
+DETAILS = {"mle": "20 Langevin steps", "cd": "10 Langevin steps", "pcd": "10 persistent steps"}
 
 Times = Mapping[str, Sequence[float]]
 """Seconds per unit by contender, one for each round."""

@@ -51,6 +51,7 @@ class Meter:
         self.network = network
         self.counts = counts or Counts()
         self._graph = graph or _Graph()
+        self._has_energy, self._has_score = hasattr(network, "energy_and_score"), hasattr(network, "score")
         self.seen = seen  # if a list is given, the energies that were computed, without their graphs
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -75,11 +76,10 @@ class Meter:
 
     def score(self, x: Tensor, create_graph: bool = False) -> Tensor:
         """s(x), counted: one pass if the network is itself a score, else two, which also give `seen` its energies."""
-        both, alone = hasattr(self.network, "energy_and_score"), hasattr(self.network, "score")
-        if not alone or (both and self.seen is not None):
+        if not self._has_score or (self._has_energy and self.seen is not None):
             return self.energy_and_score(x, create_graph)[1]
         self.counts.input_gradients += x.shape[0]
-        self._count(x.shape[0], kept=create_graph, passes=2 if both else 1)
+        self._count(x.shape[0], kept=create_graph, passes=2 if self._has_energy else 1)
         return score(self.network, x, create_graph)
 
     def energy_score_and_curvature(self, x: Tensor, directions: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -51,14 +51,14 @@ def draw_ahead(
 
     For another device the numbers of many steps are moved together, so that the chain does not wait at each step.
     """
-    on_cpu = like.device.type == "cpu"
-    block = block or (1 if on_cpu else max(1, BLOCK // max(1, like.numel())))
+    if block is None and like.device.type == "cpu":
+        yield from (draw() for _ in range(steps))
+        return
+    block = block or max(1, BLOCK // max(1, like.numel()))
     for start in range(0, steps, block):
         drawn = [draw() for _ in range(min(block, steps - start))]
-        if block > 1 or not on_cpu:
-            columns = [torch.stack(column).to(like.device, non_blocking=True) for column in zip(*drawn, strict=True)]
-            drawn = list(zip(*columns, strict=True))
-        yield from drawn
+        columns = [torch.stack(column).to(like.device, non_blocking=True) for column in zip(*drawn, strict=True)]
+        yield from zip(*columns, strict=True)
 
 
 def draws(seed: int, *name: str | int) -> Draw:

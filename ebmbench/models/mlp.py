@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ebmbench.core.dataset import Facts
 from ebmbench.models.common.closed_form import ClosedForm
+from ebmbench.models.common.jets import Jet
 from ebmbench.models.common.trunk import TrunkNetwork, TrunkSettings
 
 PAPER = "LeCun et al., A Tutorial on Energy-Based Learning, 2006 (any network is an energy; initialisation is ours)"
@@ -45,14 +46,22 @@ class Model(TrunkNetwork):
         """E(x) and s(x), by the chain rule written out; with `create_graph` in the graph of a loss."""
         if not create_graph:
             return self.fixed().energy_and_score(x)
-        value, s, _ = self.energy_score_and_curvature(x, x.new_zeros(0, *x.shape))
-        return value, s
+        z = self._input(x)
+        with torch.enable_grad():
+            return self._energy_and_score(x, z, self.trunk.jet(z, z.new_zeros(0, *z.shape)))
 
     def energy_score_and_curvature(self, x: Tensor, directions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """E(x), s(x) and vᵀ∇s(x)v for directions `(M, B, *event)`, in the graph of a loss."""
-        z, v = (x.detach().flatten(1) - self.centre) / self.scale, directions.flatten(2) / self.scale
+        z, v = self._input(x), directions.flatten(2) / self.scale
         with torch.enable_grad():
             jet = self.trunk.jet(z, v)
-            s = -(jet.slope + 2 * self.confinement * z) / self.scale
             curvature = -jet.curvature - 2 * self.confinement * v.square().sum(2)
-            return jet.value + self.confinement * z.square().sum(1), s.reshape(x.shape), curvature
+            return *self._energy_and_score(x, z, jet), curvature
+
+    def _input(self, x: Tensor) -> Tensor:
+        """(x − m)/s as rows."""
+        return (x.detach().flatten(1) - self.centre) / self.scale
+
+    def _energy_and_score(self, x: Tensor, z: Tensor, jet: Jet) -> tuple[Tensor, Tensor]:
+        s = -(jet.slope + 2 * self.confinement * z) / self.scale
+        return jet.value + self.confinement * z.square().sum(1), s.reshape(x.shape)

@@ -5,6 +5,7 @@ DVC hashes parameters and dependencies *after* a stage's command has run. If `pa
 It also refuses code that it loads but does not declare, because DVC would never notice an edit of it.
 """
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -109,11 +110,12 @@ def _refuse_undeclared(root: Path, stage: str, files: Iterable[Path]) -> None:
     _, paths = _names(root, stage, params)
     entry = params["datasets"].get(stage.partition("@")[2].partition("-")[0], {})
     # A dataset's source is declared by `prepare`; others take it only as `prepare` read it (`open_truth`).
-    places = [(root / path).resolve() for path in [*paths, *filter(None, [entry.get("source")])]]
+    places = {str((root / path).resolve()) for path in [*paths, *filter(None, [entry.get("source")])]}
+    folders = tuple(f"{place}{os.sep}" for place in places)
     # In a checkout that is not the project itself (an installed package) DVC declares nothing of it.
-    own = [file for file in files if file.is_relative_to(root.resolve())]
-    for file in own:
-        if not any(file.is_relative_to(place) for place in places):
+    project = f"{root.resolve()}{os.sep}"
+    for file in files:
+        if str(file).startswith(project) and str(file) not in places and not str(file).startswith(folders):
             by, hint = _explain_import(stage, file)
             raise UserError(
                 f"{stage}: {shown(file)} is imported{by}, but {DVC_YAML} does not list it for this stage, so DVC would "

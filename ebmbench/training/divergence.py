@@ -67,7 +67,7 @@ def readings(loss: Tensor, norm: Tensor, energies: Sequence[Tensor], reported: d
         low, high = torch.cat([part.flatten() for part in energies]).aminmax()
         found |= {"lowest_energy": low, "highest_energy": high}
     found |= {name: reported[name] for name in (CHAIN, GAP) if name in reported}
-    numbers: list[float] = torch.stack([value.double() for value in found.values()]).tolist()
+    numbers: list[float] = torch.stack(list(found.values())).tolist()
     return dict(zip(found, numbers, strict=True))
 
 

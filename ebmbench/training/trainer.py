@@ -64,13 +64,14 @@ def match_layout(parameter: Tensor, moments: dict[str, Tensor]) -> dict[str, Ten
     }
 
 
-@torch.no_grad()
-def clip_gradients(gradients: list[Tensor], most: float) -> Tensor:
-    """Shorten the gradients in place if their joint norm is more than `most`; returns that norm."""
-    norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
-    # No branch: that would wait for the device.
+def joint_norm(gradients: list[Tensor]) -> Tensor:
+    """The norm of all gradients together."""
+    return torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
+
+
+def clip_gradients(gradients: list[Tensor], norm: Tensor, most: float) -> None:
+    """Shorten the gradients, whose joint norm is `norm`, in place to `most`, if they are longer."""
     torch._foreach_mul_(gradients, (most / (norm + 1e-6)).clamp_max_(1.0))
-    return norm
 
 
 def _settle(network: nn.Module) -> None:
@@ -138,9 +139,12 @@ class Trainer:
         self.meter.seen = seen
         loss = self.method(self.meter, self._batch(draw), draw)
         self.meter.backward(loss)
-        norm = clip_gradients([p.grad for p in self.parameters if p.grad is not None], self.job.training.clip)
+        gradients = [p.grad for p in self.parameters if p.grad is not None]
+        norm, most = joint_norm(gradients), self.job.training.clip
         values = readings(loss, norm, seen, self.method.last)
         self.watch.look(values, self.step, self.meter.counts.passes)
+        if values["gradient_norm"] > 0.99 * most:  # else the factor is one
+            clip_gradients(gradients, norm, most)
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.optimiser.step()

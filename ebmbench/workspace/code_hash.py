@@ -147,7 +147,7 @@ def imported_files(modules: Iterable[str], importer: Path | None = None) -> list
         file = waiting.pop()
         if file not in seen:
             seen.add(file)
-            waiting += _imported_directly(file)
+            waiting += [found for name in imports_of(file) for found in _files_of(name, file)]
     _remember()
     return sorted(seen)
 
@@ -192,24 +192,23 @@ def _files_of(module: str, importer: Path | None) -> list[Path]:
 
     Any other name is looked for beside whoever imports it and in the project's root, as Python does.
     """
-    parts = module.split(".")
-    if parts[0] == PACKAGE.name:
-        places, parts = [PACKAGE.parent], [PACKAGE.name, *parts[1:]]
-    elif importer is None or parts[0] in sys.stdlib_module_names:
+    top = module.partition(".")[0]
+    if top == PACKAGE.name:
+        return _search(module, (PACKAGE.parent,))
+    if importer is None or top in sys.stdlib_module_names:
         return []
-    else:
-        places = [importer.parent, *(_FROZEN or [PACKAGE.parent])]
+    return _search(module, (importer.parent, *(_FROZEN or [PACKAGE.parent])))
+
+
+@cache  # most files import the same few modules
+def _search(module: str, places: tuple[Path, ...]) -> list[Path]:
+    parts = module.split(".")
     for place in places:
         steps = [place.joinpath(*parts[:i]) for i in range(1, len(parts) + 1)]
         files = [step / "__init__.py" for step in steps] + [steps[-1].with_suffix(".py")]
         if found := [file for file in files if file.is_file()]:
             return found
     return []
-
-
-@cache  # to look for all files of a stage takes a tenth of a second
-def _imported_directly(file: Path) -> frozenset[Path]:
-    return frozenset(found for name in imports_of(file) for found in _files_of(name, file))
 
 
 @cache

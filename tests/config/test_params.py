@@ -4,7 +4,9 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -16,7 +18,6 @@ from ebmbench.config.schema import check, read_yaml
 from ebmbench.errors import UserError
 from ebmbench.stages.preparation import prepare_workspace
 from pipelines import outcome
-from pipelines.outcome import Forecast
 from pipelines.planning.plan import Plan
 
 ROOT = Path(__file__).parents[2]
@@ -184,7 +185,9 @@ def test_a_dry_run_checks_all_parameters_as_a_run_does_and_writes_nothing(
 ) -> None:
     root = project(tmp_path, *edit)
     monkeypatch.chdir(root)
-    monkeypatch.setattr(outcome, "forecast", lambda *_: Forecast(Plan(())))
+    shutil.copy(ROOT / "dvc.yaml", root)
+    monkeypatch.setattr(outcome, "open_warm_dvc", lambda root: nullcontext(Mock()))
+    monkeypatch.setattr(outcome, "read_plan", lambda *_: Plan(()))
     before = {path: path.stat().st_mtime_ns for path in root.rglob("*")}
     assert main(["run", "--dry-run"]) == (2 if message else 0)
     printed = capsys.readouterr()

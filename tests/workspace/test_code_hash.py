@@ -28,7 +28,6 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def hashed(module: str) -> str:
     code.imports_of.cache_clear()
-    code._imported_directly.cache_clear()
     code.tree_hash.cache_clear()
     code._code_hash.cache_clear()
     return code_hash([f"{PACKAGE.name}.{module}"])
@@ -53,7 +52,6 @@ def test_imports_are_followed_out_of_the_package_and_into_the_project(package: P
     (package.parent / "deeper.py").write_text("import json\n")
     (package / "a" / "one.py").write_text("import helper\n")
     code.imports_of.cache_clear()
-    code._imported_directly.cache_clear()
     found = [file.name for file in imported_files([f"{PACKAGE.name}.a.one"])]
     assert found == ["deeper.py", "__init__.py", "__init__.py", "one.py", "helper.py"]
     before = hashed("a.one")

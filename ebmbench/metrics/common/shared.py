@@ -23,7 +23,7 @@ class Shared:
     """Tensors by what they are computed from; `origin` is what all of them depend on: data, density, features."""
 
     def __init__(self, store: Store, origin: Any) -> None:
-        self.store, self.origin = store, origin
+        self.store, self.origin = store, digest(origin)
         self._loaded: dict[str, Tensors] = {}
 
     def obtain(self, module: str, make: Callable[[], Tensors], **inputs: Any) -> Tensors:

@@ -54,7 +54,7 @@ class ClosedForm:
 
     def _input(self, x: Tensor) -> Tensor:
         """x − m, of f's type and layout. Not within the first bias, where a mean far from zero would cancel."""
-        z = x.detach()
+        z = x.detach() if x.requires_grad else x
         if z.dtype != self.stack.dtype:
             z = z.to(self.stack.dtype)
         if not self.flat:
@@ -73,4 +73,4 @@ class ClosedForm:
             descent = descent.add_(z, alpha=-2 * self.kappa)
         if descent.dtype != x.dtype:
             descent = descent.to(x.dtype)
-        return descent if descent.shape == x.shape else descent.reshape(x.shape)
+        return descent if descent.shape == x.shape else descent.view_as(x)

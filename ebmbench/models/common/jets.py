@@ -83,32 +83,43 @@ class _Jet(torch.autograd.Function):
             g, g1 = _down(u, weight), u1 @ weight if several else g1
         ctx.kept, ctx.activation, ctx.last = kept[::-1], activation, h
         ctx.save_for_backward(*weights, head)  # so that weights changed in between are noticed
+        ctx.set_materialize_grads(False)  # an output that the loss does not use costs nothing
         return linear(h, head, head_bias).squeeze(-1), g, (directions * g1).sum(2)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, by_value: Tensor, by_slope: Tensor, by_curvature: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(
+        ctx: Any, by_value: Tensor | None, by_slope: Tensor | None, by_curvature: Tensor | None
+    ) -> tuple[Tensor | None, ...]:
         *weights, head = ctx.saved_tensors
-        c, h2, seconds = by_curvature[:, :, None], by_slope, []
+        c = None if by_curvature is None or ctx.kept[0].along is None else by_curvature[:, :, None]
+        h2, seconds = torch.zeros_like(ctx.kept[0].h) if by_slope is None else by_slope, []
         for weight, k in zip(weights, ctx.kept, strict=True):
-            a2, squares = linear(h2, weight), None if k.along is None else (c * k.along.a.square()).sum(0)
+            a2, squares = linear(h2, weight), None if c is None else (c * k.along.a.square()).sum(0)
             seconds.append((h2, a2, squares))
             h2 = k.first * a2
             h2 = h2 if squares is None else h2.addcmul_(k.second, squares)
-        g2 = by_value[:, None] * head
-        grads: list[Tensor | None] = [by_value.sum()[None], (h2.sum(0) + by_value @ ctx.last)[None]]
+        grads: list[Tensor | None] = [torch.zeros_like(head[0, :1]), h2.sum(0)[None]]
+        g2 = None
+        if by_value is not None:
+            grads, g2 = [by_value.sum()[None], (h2.sum(0) + by_value @ ctx.last)[None]], by_value[:, None] * head
         for weight, k, (h2, a2, squares) in zip(*map(reversed, (weights, ctx.kept, seconds)), strict=True):
-            u2, bend = k.first * g2, k.g * a2
+            u2, bend = None if g2 is None else g2.mul_(k.first), a2.mul_(k.g)
             by_weight = _outer(k.u, h2)
             if squares is not None:
                 bend += 2 * (c * k.along.g * k.along.a).sum(0)
-                u2.addcmul_(ctx.activation.third(k.a) * k.g, squares)
+                u2 = _add_product(u2, ctx.activation.third(k.a) * k.g, squares)
                 by_weight += 2 * _outer((c * k.along.u).flatten(0, 1), k.along.h.flatten(0, 1))
-            u2.addcmul_(k.second, bend)
+            u2 = _add_product(u2, k.second, bend)
             by_weight += _outer(u2, k.h)
             grads += [u2.sum(0), by_weight]
             g2 = u2 @ weight if k is not ctx.kept[0] else u2
         return None, None, None, *reversed(grads)
+
+
+def _add_product(to: Tensor | None, a: Tensor, b: Tensor) -> Tensor:
+    """`to` + a·b, in place; None is zero."""
+    return a * b if to is None else to.addcmul_(a, b)
 
 
 def _outer(u: Tensor, h: Tensor) -> Tensor:

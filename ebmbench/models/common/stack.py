@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
+import torch
 from torch import Tensor
 from torch.nn.functional import conv2d, conv_transpose2d, fold, linear
 
@@ -42,11 +43,15 @@ class Linear:
 
     def __call__(self, h: Tensor) -> Tensor:
         """W·h + b."""
-        return linear(h, self.weight, self.bias)
+        return torch.addmm(self.bias, h, self._transpose)
 
     def back(self, g: Tensor) -> Tensor:
         """Wᵀ·g."""
-        return g @ self.weight
+        return torch.mm(g, self.weight)
+
+    @cached_property
+    def _transpose(self) -> Tensor:
+        return self.weight.t()
 
 
 @dataclass(frozen=True)
@@ -55,11 +60,11 @@ class Entry(Linear):
 
     def back(self, g: Tensor) -> Tensor:
         """Wᵀ·g."""
-        return linear(g, self._transposed)
+        return torch.mm(g, self._column_major)
 
     @cached_property
-    def _transposed(self) -> Tensor:
-        return self.weight.mT.contiguous()
+    def _column_major(self) -> Tensor:
+        return self.weight.t().contiguous().t()
 
 
 @dataclass(frozen=True)
@@ -152,5 +157,5 @@ class Stack:
     def _downhill(self, h: Tensor) -> Tensor:
         """−w for each event as a full tensor: kernels are slow on expanded rows."""
         if self._rows.shape[0] != h.shape[0]:
-            self._rows = self._row.repeat(h.shape[0], 1)
+            self._rows = self._row.expand(h.shape[0], -1).contiguous()
         return self._rows

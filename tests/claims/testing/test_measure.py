@@ -15,7 +15,6 @@ OWN = PACKAGE / "claims" / f"{CLAIM}.py"
 
 def _forget() -> None:
     code_hash.imports_of.cache_clear()
-    code_hash._imported_directly.cache_clear()
     code_hash.tree_hash.cache_clear()
 
 
