@@ -53,7 +53,7 @@ _DVC = (
 _LIBRARIES = ("numpy", "torch", "pydantic", "pathspec", "filelock", "safetensors.torch")
 _RARE = ("scipy.fft", "scipy.special", "scipy.stats", "matplotlib.pyplot")  # not pandas, which starts a thread
 _SHELL = set("$`|&;<>(){}[]*?~\\\n#!'\"")
-_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+_PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15  # linux/prctl.h
 
 
 def serve(channel: socket.socket) -> None:
@@ -255,6 +255,7 @@ def _run_stage(words: list[str], variables: dict[str, str], folder: str) -> int:
     os.environ.clear()
     os.environ.update(variables)
     os.chdir(folder)
+    ctypes.CDLL(None).prctl(_PR_SET_NAME, variables.get("DVC_STAGE", "").encode()[:15])  # for `top` and `ps`
     random.seed()  # not what others got from the same process
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed()

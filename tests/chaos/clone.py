@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from tests.pipelines.conftest import processes_in
@@ -39,10 +40,17 @@ def start_flow(clone: Clone, log: Path, own_server: bool) -> "subprocess.Popen[b
 
 
 def stages_running(clone: Clone) -> list[str]:
-    """The stages that DVC has in hand, and `prefect` if a server runs here."""
-    commands = processes_in(clone.root).values()
-    found = {match[1] for command in commands if (match := re.search(r"--single-item (\S+)", command))}
-    return sorted(found | {"prefect" for command in commands if "uvicorn" in command})
+    """The stages that run, as far as the names of their processes go, and `prefect` if a server runs here."""
+    processes = processes_in(clone.root)
+    found = {name for pid in processes if re.match(r"[a-z]+@|report", name := _process_name(pid))}
+    return sorted(found | {"prefect" for command in processes.values() if "uvicorn" in command})
+
+
+def _process_name(pid: int) -> str:
+    """The first 15 letters of its name, which a stage sets to its own."""
+    with suppress(OSError):  # it has ended
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
+    return ""
 
 
 def seconds_until(true: Callable[[], object], patience: float) -> float | None:

@@ -39,7 +39,7 @@ if os.path.exists("wait"):
 open(sys.argv[1] + ".json", "w").write(json.dumps({
     "argv": sys.argv[1:], "orig_argv": sys.orig_argv[1:], "main": __name__, "number": NUMBER, "folder": os.getcwd(),
     "stage": os.environ["DVC_STAGE"], "extra": os.environ.get("EXTRA"), "parent": os.getppid(),
-    "threads": len(os.listdir("/proc/self/task")), "torch": torch.rand(3).tolist(),
+    "name": open("/proc/self/comm").read().strip(), "threads": len(os.listdir("/proc/self/task")), "torch": torch.rand(3).tolist(),
     "random": random.random(), "numpy": float(numpy.random.rand()), "had_torch": "torch" in SEEN,
 }))
 sys.exit(int(len(sys.argv) > 2))
@@ -90,7 +90,7 @@ def test_a_forked_stage_is_like_a_new_process_but_has_the_libraries(project: Pat
     assert a["argv"] == ["a"]
     assert a["orig_argv"] == ["-m", "ebmbench.stages.probe", "a"]
     assert (a["main"], a["folder"], a["stage"], a["extra"]) == ("__main__", str(project), "probe@a", "yes")
-    assert (a["threads"], a["had_torch"]) == (1, True)
+    assert (a["name"], a["threads"], a["had_torch"]) == ("probe@a", 1, True)
     for library in ("random", "numpy", "torch"):
         assert a[library] != b[library]
 
