@@ -39,7 +39,8 @@ if os.path.exists("wait"):
 open(sys.argv[1] + ".json", "w").write(json.dumps({
     "argv": sys.argv[1:], "orig_argv": sys.orig_argv[1:], "main": __name__, "number": NUMBER, "folder": os.getcwd(),
     "stage": os.environ["DVC_STAGE"], "extra": os.environ.get("EXTRA"), "parent": os.getppid(),
-    "name": open("/proc/self/comm").read().strip(), "threads": len(os.listdir("/proc/self/task")), "torch": torch.rand(3).tolist(),
+    "name": open("/proc/self/comm").read().strip(), "threads": len(os.listdir("/proc/self/task")),
+    "torch": torch.rand(3).tolist(),
     "random": random.random(), "numpy": float(numpy.random.rand()), "had_torch": "torch" in SEEN,
 }))
 sys.exit(int(len(sys.argv) > 2))
