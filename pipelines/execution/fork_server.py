@@ -50,7 +50,7 @@ _DVC = (
     *("networkx", "pydot", "pyparsing", "rich", "ruamel.yaml", "fsspec.implementations.memory"),
 )
 # What stages import; whatever is missing here they import themselves. The second are loaded while there is time.
-_LIBRARIES = ("numpy", "torch", "pydantic", "pathspec", "filelock", "safetensors.torch")
+_LIBRARIES = ("numpy", "torch", "pydantic.fields", "pydantic.types", "pathspec", "filelock", "safetensors.torch", "tqdm")
 _RARE = ("scipy.fft", "scipy.special", "scipy.stats", "matplotlib.pyplot")  # not pandas, which starts a thread
 _SHELL = set("$`|&;<>(){}[]*?~\\\n#!'\"")
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15  # linux/prctl.h
