@@ -13,9 +13,9 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from ebmbench.report.page.html import write_page
-from tests.report.fixtures import catalogue, image_params, image_report, params, report, root
+from tests.report.fixtures import catalogue, image_params, image_report, params, report, root, text_only
 
-__all__ = ["catalogue", "image_params", "image_report", "params", "report", "root"]
+__all__ = ["catalogue", "image_params", "image_report", "params", "report", "root", "text_only"]
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]

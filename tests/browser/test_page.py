@@ -94,7 +94,7 @@ def test_a_fold_opens_and_shows_its_table(report: Path, visit: Visit) -> None:
 
 
 @pytest.fixture
-def injected(root: Path, params: dict[str, Any]) -> Path:
+def injected(root: Path, params: dict[str, Any], text_only: None) -> Path:
     """The report of a suite that failed with a message full of marks."""
     note_failure(root, "tiny", "train@two_moons-adance", REASON)
     return build(root, params)

@@ -1,8 +1,9 @@
 """Small suites on disk with every kind of misfortune in them (see `suite`, `image_suite`), and their reports."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from tests.report.image_suite import write_images
 from tests.report.suite import PARAMS, write_suite
 
 Params = dict[str, Any]
+DrawOnly = Callable[[ModuleType], None]
 
 ENTRIES = {
     "methods": {"mle": "Maximum likelihood", "adance": "Self-adapting NCE", "ncsn": "Score matching at many levels"},
@@ -47,6 +49,12 @@ CONSTANTS: dict[str, dict[str, Any]] = {
 def text_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw no figure: most of a report's time goes into them."""
     monkeypatch.setattr(build_module, "draw", lambda results, folder: {})
+
+
+@pytest.fixture
+def draw_only(monkeypatch: pytest.MonkeyPatch) -> DrawOnly:
+    """Draw no other figure than the one that a test is about."""
+    return lambda figure: monkeypatch.setattr(build_module, "find_figures", lambda: [figure])
 
 
 @pytest.fixture(autouse=True, scope="package")

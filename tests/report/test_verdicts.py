@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 
 from ebmbench.report.build import build
+from ebmbench.report.figures import cost
 from ebmbench.report.results.curves import COLUMNS
 from ebmbench.report.results.table import load_results
 from ebmbench.report.results.verdicts import describe_verdicts
 from ebmbench.report.text.words import merge_sentences
+from tests.report.fixtures import DrawOnly
 from tests.report.printed import parse, rows_of, table_of, values_of
 from tests.report.suite import write_suite
 
@@ -98,7 +100,10 @@ def test_curves_hold_every_moment_with_its_passes_and_seconds(report: Path) -> N
     assert run["value"].iloc[-1] == end
 
 
-def test_without_snapshots_there_is_no_figure_of_cost_but_a_table(tmp_path: Path, params: dict[str, Any]) -> None:
+def test_without_snapshots_there_is_no_figure_of_cost_but_a_table(
+    tmp_path: Path, params: dict[str, Any], draw_only: DrawOnly
+) -> None:
+    draw_only(cost)
     root = write_suite(tmp_path)
     for file in root.rglob("curve.csv"):
         file.unlink()

@@ -2,8 +2,8 @@
 
 The report cannot vouch for its own files: changes below `reports/` and in `dvc.lock` do not make the working tree
 dirty, and the lock is hashed without its `report` entry, which holds the hash of the report itself. `params.yaml` is
-rewritten when a suite is chosen, so it has its own hash. Versions of libraries are those that the stages recorded: the
-report may be built years later, elsewhere.
+rewritten when a suite is chosen, so it has its own hash. Versions of libraries are those that the cells' own stages
+recorded: the report may be built years later, elsewhere.
 """
 
 import hashlib
