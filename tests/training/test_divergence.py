@@ -98,6 +98,17 @@ def test_the_energies_of_every_method_are_watched_and_cost_nothing(method: str) 
     assert all(torch.equal(a, b) for a, b in zip(one.parameters, blind.parameters, strict=True))
 
 
+@pytest.mark.parametrize("share", [0.5, 0.995, 2.0])
+def test_only_gradients_that_are_too_long_are_shortened(share: float) -> None:
+    free = Trainer(told(job("dsm"), clip=1e9), DATA)
+    _, norm = free._update()
+    limited = Trainer(told(job("dsm"), clip=share * norm), DATA)
+    assert limited._update()[1] == norm
+    expected = [p.grad * min(1.0, share) for p in free.parameters if p.grad is not None]
+    found = [p.grad for p in limited.parameters if p.grad is not None]
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=0)
+
+
 def test_energies_that_explode_along_chains_end_the_run_with_a_healthy_model(tmp_path: Path) -> None:
     steep = {"kind": "langevin", "steps": 10, "step_size": 3.0}
     one = told(with_settings("mle", sampler=steep, learning_rate=0.1), divergence=Divergence(energy=1e5, gap=1e9))
