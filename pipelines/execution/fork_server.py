@@ -16,7 +16,6 @@ import contextlib
 import ctypes
 import gc
 import importlib
-import inspect
 import json
 import os
 import random
@@ -34,8 +33,8 @@ from typing import Any, NoReturn
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # whatever else is installed
 
+from pipelines.execution import dvc_hooks
 from pipelines.execution.guard import guard
-from pipelines.planning.lock_entries import parse_entries
 
 if __name__ == "__main__":
     sys.path[0] = str(Path.cwd())  # as for `python -m ebmbench.stages…`
@@ -50,7 +49,7 @@ _DVC = (
     *("networkx", "pydot", "pyparsing", "rich", "ruamel.yaml", "fsspec.implementations.memory"),
 )
 # What stages import; whatever is missing here they import themselves. The second are loaded while there is time.
-_LIBRARIES = ("numpy", "torch", "pydantic.fields", "pydantic.types", "pathspec", "filelock", "safetensors.torch", "tqdm")
+_LIBRARIES = ("numpy", "torch", "pydantic.fields", "pydantic.types", "pathspec", "filelock", "safetensors.torch")
 _RARE = ("scipy.fft", "scipy.special", "scipy.stats", "matplotlib.pyplot")  # not pandas, which starts a thread
 _SHELL = set("$`|&;<>(){}[]*?~\\\n#!'\"")
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15  # linux/prctl.h
@@ -60,7 +59,7 @@ def serve(channel: socket.socket) -> None:
     """Import DVC, say that it is ready, and answer requests until the other end of the channel is closed."""
     _import(*_DVC)
     importlib.import_module("dvc.cli.parser").get_main_parser()  # imports all commands
-    channel.send(_obstacle().encode() or READY)
+    channel.send(dvc_hooks.find_obstacle().encode() or READY)
     waiting: list[str] = []
     while True:
         while waiting and not select.select([channel], [], [], 0)[0]:
@@ -86,18 +85,6 @@ def _import(*names: str) -> None:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
     gc.freeze()  # the forks share this memory as long as nobody writes to it
-
-
-def _obstacle() -> str:
-    """Why this version of DVC cannot be used here: parts of its inside are replaced below. Empty if it can."""
-    from dvc.dvcfile import Lockfile, ProjectFile
-    from dvc.stage import run
-
-    if not isinstance(getattr(ProjectFile, "_lockfile", None), property) or not hasattr(Lockfile, "dump_stages"):
-        return "DVC's class ProjectFile has changed"
-    if list(inspect.signature(getattr(run, "_run", len)).parameters) != ["executable", "cmd", "kwargs"]:
-        return "DVC's function _run has changed"
-    return ""
 
 
 def _reap() -> None:
@@ -158,59 +145,15 @@ def _die_with_parent() -> None:
 
 
 def _run_dvc(request: dict[str, Any]) -> int:
-    from dvc import dvcfile
     from dvc.cli import main
-    from dvc.stage import run
 
     os.environ.update(request["variables"])
-    stage = _StageProcess()
-    by_shell = run._run
-
-    def run_command(executable: str, cmd: str, **options: Any) -> None:
-        if not stage.run(cmd, options):
-            by_shell(executable, cmd, **options)
-
-    run._run = run_command
     if "entry" in request:
-        entry = _Entry(request["entry"], Path(request["entry_file"]))
-        dvcfile.ProjectFile._lockfile = property(lambda _: entry)
+        dvc_hooks.run_commands(_StageProcess().run)
+        dvc_hooks.use_entry(request["entry"], Path(request["entry_file"]))
     else:
-        _remember(Path(request["memory"]))
+        dvc_hooks.read_files_once(Path(request["memory"]))
     return int(main(request["words"]))
-
-
-def _remember(memory: Path) -> None:
-    """Let a command that changes nothing parse and hash each file once, not once for every stage that depends on it."""
-    from dvc.dependency import param
-    from dvc.dvcfile import Lockfile
-    from dvc.output import Output
-    from dvc.utils.serialize import parse_yaml
-
-    load, load_path, hash_meta = Lockfile.load, param.load_path, Output._get_hash_meta
-    values: dict[str, Any] = {}
-    hashes: dict[tuple[object, ...], Any] = {}
-
-    def load_lock(self: Any, **options: Any) -> Any:
-        file = Path(self.path)
-        text = file.read_text(encoding="utf-8") if self.exists() else ""
-        with contextlib.suppress(Exception):  # DVC then says what is wrong with it
-            stages = parse_entries(text, memory, lambda entry: parse_yaml(entry, self.path))
-            if stages is not None:
-                return {"schema": "2.0", "stages": stages}
-        return load(self, **options)
-
-    def load_values(path: str, fs: Any, **options: Any) -> Any:
-        if path not in values:
-            values[path] = load_path(path, fs, **options)
-        return values[path]
-
-    def hash_once(self: Any) -> Any:
-        key = (self.fs.protocol, self.fs_path, self.use_cache, self.hash_name)
-        if key not in hashes:
-            hashes[key] = hash_meta(self)
-        return hashes[key]
-
-    Lockfile.load, param.load_path, Output._get_hash_meta = load_lock, load_values, hash_once
 
 
 class _StageProcess:
@@ -269,31 +212,6 @@ def _run_stage(words: list[str], variables: dict[str, str], folder: str) -> int:
             print(end.code, file=sys.stderr)
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     return 0
-
-
-class _Entry:
-    """Stands for DVC's `Lockfile`: the entry of one stage, whose new text goes to a file of its own."""
-
-    relpath = "dvc.lock"
-
-    def __init__(self, text: str, file: Path) -> None:
-        self.text, self.file = text, file
-
-    def load(self) -> dict[str, Any]:
-        from dvc.utils.serialize import parse_yaml
-
-        return {"schema": "2.0", "stages": parse_yaml(self.text, "dvc.lock")} if self.text else {}
-
-    def dump_stages(self, stages: list[Any], **options: Any) -> None:
-        from dvc.stage.serialize import to_lockfile
-        from dvc.utils.serialize import dumps_yaml
-
-        entries = {name: entry for stage in stages for name, entry in to_lockfile(stage, **options).items()}
-        self.text = dumps_yaml({"stages": entries}).partition("\n")[2]
-        part = self.file.with_name(f"{self.file.name}.part")
-        part.parent.mkdir(parents=True, exist_ok=True)  # `work/` may be deleted at any time
-        part.write_text(self.text, encoding="utf-8")
-        part.replace(self.file)
 
 
 if __name__ == "__main__":

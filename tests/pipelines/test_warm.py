@@ -15,7 +15,7 @@ from threading import Event
 
 import pytest
 
-from pipelines.execution import fork_server, guard
+from pipelines.execution import dvc_hooks, fork_server, guard
 from pipelines.execution import warm as warm_module
 from pipelines.execution.dvc import call_dvc
 from pipelines.execution.process import reproduce
@@ -188,12 +188,12 @@ def test_another_inside_of_dvc_is_noticed(monkeypatch: pytest.MonkeyPatch) -> No
     from dvc.dvcfile import ProjectFile
     from dvc.stage import run
 
-    assert fork_server._obstacle() == ""
+    assert dvc_hooks.find_obstacle() == ""
     with monkeypatch.context() as patch:
         patch.setattr(run, "_run", lambda executable, command: None)
-        assert "_run" in fork_server._obstacle()
+        assert "_run" in dvc_hooks.find_obstacle()
     monkeypatch.delattr(ProjectFile, "_lockfile")
-    assert "ProjectFile" in fork_server._obstacle()
+    assert "ProjectFile" in dvc_hooks.find_obstacle()
 
 
 def test_if_the_process_to_fork_from_is_killed_stages_go_on(
