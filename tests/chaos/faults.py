@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ebmbench.workspace.layout import FAILURES
 from tests.chaos.project import PARAMS, Ended, Project
 
 BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -310,7 +311,8 @@ def inject(project: Project, fault: Fault, dice: random.Random) -> str | None:
     before = project.kept()
     wrong = fault(project, dice)
     after = project.kept()
-    lost = [name for name, digest in before.items() if after.get(name) != digest and "/cost/" not in name]
+    replaced = ("/cost/", f"/{FAILURES}/")  # by every run, and by every failure
+    lost = [name for name in before if after.get(name) != before[name] and not any(part in name for part in replaced)]
     return wrong or (f"changed or lost: {', '.join(lost)}" if lost else None)
 
 
