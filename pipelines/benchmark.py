@@ -20,6 +20,7 @@ from pipelines.execution.head_start import HeadStart, Run, use_run
 from pipelines.execution.local import Runner, open_runner
 from pipelines.execution.signals import describe_interrupt, raise_on_sigterm, stop_exit_code
 from pipelines.execution.warm import open_warm_dvc
+from pipelines.flows.server import prepare_prefect, set_environment
 from pipelines.options import add_options, scheduler_of
 from pipelines.outcome import (
     Printable,
@@ -68,6 +69,7 @@ def run(
             plan = read_plan(root, only, warm.call)
             if not plan.todo:
                 return Result(report=report_of(root), only=plan.only)
+            set_environment()  # with Dask the next line imports Prefect
             with open_runner(root, plan, jobs, scheduler, warm) as runner:
                 return _run_flow(root, plan, runner, jobs, keep_going, scheduler)
     except KeyboardInterrupt as interrupt:
@@ -79,11 +81,10 @@ def _run_flow(
     root: Path, plan: Plan, runner: Runner, jobs: int | None, keep_going: bool, scheduler: str | None
 ) -> Result:
     """Run the plan as a Prefect flow. The first stages start while Prefect does."""
-    from pipelines.flows.server import prepare_prefect
-
     (root / OUTCOMES).unlink(missing_ok=True)
-    early, started = HeadStart(runner, plan, keep_going), time.monotonic()
+    early: HeadStart | None = None
     try:
+        early, started = HeadStart(runner, plan, keep_going), time.monotonic()
         prepare_prefect(root, meanwhile=lambda: import_module("pipelines.flows.benchmark"))
         from pipelines.flows.benchmark import benchmark
 
@@ -94,7 +95,8 @@ def _run_flow(
             return result
         raise
     finally:
-        early.close()
+        if early is not None:
+            early.close()
     if (result := read_result(root)) is None:  # the flow crashed before it saved a result; this raises its error
         state.result()
         raise RuntimeError(f"the flow ended without a result: {state}")

@@ -11,7 +11,7 @@ from torch import Tensor
 from ebmbench.config.sections import Dataset
 from ebmbench.core.dataset import Facts
 from ebmbench.data.common.densities import Density
-from ebmbench.data.common.sources import Source, open_source
+from ebmbench.data.common.sources import Source, describe_entry, open_source
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,6 @@ def measure_facts(name: str, source: Source) -> Facts:
 def describe_source(entry: Dataset, source: Source) -> dict[str, Any]:
     """The content of `source.json`: the entry, whether its files were checked, and what was read."""
     return {**describe_entry(entry), **({} if source.verified else {"unverified": True}), **source.origin}
-
-
-def describe_entry(entry: Dataset) -> dict[str, Any]:
-    """An entry of `datasets` without its overrides, on which the data do not depend."""
-    return entry.model_dump(exclude={"overrides"})
 
 
 def hash_arrays(arrays: Iterable[Tensor]) -> str:

@@ -42,7 +42,7 @@ class ClassifierExtractor:
 
     @cached_property
     def _network(self) -> Classifier:
-        return self.reference.network().to(_device())
+        return self.reference.network().to(device_name())
 
     def __call__(self, images: Tensor) -> Outputs:
         """Of one batch."""
@@ -54,10 +54,11 @@ class ClassifierExtractor:
 @torch.no_grad()
 def extract(images: Tensor, extractor: Extractor) -> Outputs:
     """Features and logits of many images, on the CPU."""
-    batches = [[output.cpu() for output in extractor(batch.to(_device()))] for batch in images.split(BATCH)]
+    batches = [[output.cpu() for output in extractor(batch.to(device_name()))] for batch in images.split(BATCH)]
     features, logits = (torch.cat(list(outputs)) for outputs in zip(*batches, strict=True))
     return features, logits
 
 
-def _device() -> str:
+def device_name() -> str:
+    """Where features are computed: a GPU rounds differently."""
     return "cuda" if torch.cuda.is_available() else "cpu"

@@ -6,9 +6,9 @@ from pathlib import Path
 from ebmbench.config.params import load_params
 from ebmbench.config.sections import Dataset
 from ebmbench.core.dataset import Facts, load_facts
-from ebmbench.data.common.sources import open_source
+from ebmbench.data.common.sources import describe_entry, open_source
 from ebmbench.errors import UserError
-from ebmbench.experiment.data import describe_entry, describe_source, measure_facts, source_arrays
+from ebmbench.experiment.data import describe_source, measure_facts, source_arrays
 from ebmbench.stages.runner import stage_main
 from ebmbench.workspace.files import read_json, save_array, sha256_of, write_json
 from ebmbench.workspace.layout import prepared_folder

@@ -22,7 +22,7 @@ FOREIGN = "not written by ebmbench"
 CHEAP = (FINISHED, LEFTOVERS, LOGS)
 DEAR = (HALF_FINISHED, DOWNLOADS, CLONES)
 _TREES = {  # folders by name: what they hold, and the paths that are written there
-    "flow": (LOGS, re.compile(r"lock|\w+\.lock|outcomes\.json|logs/[^/]+\.log|pulses/[^/]+\.json")),
+    "flow": (LOGS, re.compile(r"lock|\w+\.lock|outcomes\.json|logs/[^/]+\.log|pulses/[^/]+\.json|entries/[^/]+\.yaml")),
     "failures": (LOGS, re.compile(r"[^/]+\.(log|json)")),  # tracebacks; until version 0.7 notes too
     "tuning": (LOGS, re.compile(r"[^/]+\.log")),
     "code": (FINISHED, re.compile(r"memory\.json")),  # hashes (`code_hash.py`)

@@ -27,6 +27,7 @@ import socket
 import sys
 import traceback
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -52,6 +53,7 @@ _DVC = (
 _LIBRARIES = ("numpy", "torch", "pydantic.fields", "pydantic.types", "pathspec", "filelock", "safetensors.torch")
 _RARE = ("scipy.fft", "scipy.special", "scipy.stats", "matplotlib.pyplot")  # not pandas, which starts a thread
 _SHELL = set("$`|&;<>(){}[]*?~\\\n#!'\"")
+_VERSIONS: dict[str, str | None] = {}  # when they were loaded
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15  # linux/prctl.h
 
 
@@ -65,9 +67,12 @@ def serve(channel: socket.socket) -> None:
         while waiting and not select.select([channel], [], [], 0)[0]:
             _import(waiting.pop(0))
         message, files, _, _ = socket.recv_fds(channel, MESSAGE_BYTES, 4)
+        for file in files:
+            os.set_inheritable(file, False)
         if not message:
             return
         if message == LOAD:
+            _VERSIONS.update(_versions())
             _import(*_LIBRARIES)
             waiting += _RARE
             continue
@@ -98,9 +103,10 @@ def _guard_dvc(request: dict[str, Any], pipe: int, output: int, errors: int, res
     code = 1
     try:
         os.setsid()  # Ctrl-C reaches the flow alone
-        os.dup2(output, 1)
-        os.dup2(errors, 2)
-        code = guard(pipe, lambda: _fork(lambda: _run_dvc(request), new_group=True))
+        for file, place in ((output, 1), (errors, 2)):
+            os.dup2(file, place)
+            os.close(file)
+        code = guard(pipe, lambda: _fork(lambda: _run_dvc(request, pipe, result), new_group=True))
     except SystemExit as end:
         code = int(end.code or 0)
     except BaseException:
@@ -111,8 +117,11 @@ def _guard_dvc(request: dict[str, Any], pipe: int, output: int, errors: int, res
         os._exit(code)
 
 
-def _fork(work: Callable[[], int], new_group: bool = False) -> int:
-    """Do the work in a child that dies with this process; returns the child's number."""
+def _fork(work: Callable[[], int], new_group: bool = False, finalize: bool = False) -> int:
+    """Do the work in a child that dies with this process; returns the child's number.
+
+    With `finalize` Python ends as usual: it waits for threads, calls what is registered for the exit, closes files.
+    """
     child = os.fork()
     if child:
         with contextlib.suppress(OSError):  # it has done so itself, or has ended
@@ -134,7 +143,20 @@ def _fork(work: Callable[[], int], new_group: bool = False) -> int:
         with contextlib.suppress(Exception):
             sys.stdout.flush()
             sys.stderr.flush()
+        if finalize:
+            ctypes.pythonapi.Py_Exit(code)
         os._exit(code)
+
+
+def _versions() -> dict[str, str | None]:
+    """The installed versions of libraries that make numbers. A newer one must not be recorded with an older loaded."""
+    found: dict[str, str | None] = {}
+    for name in ("torch", "numpy", "scipy"):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = None
+    return found
 
 
 def _die_with_parent() -> None:
@@ -144,9 +166,12 @@ def _die_with_parent() -> None:
         os._exit(1)
 
 
-def _run_dvc(request: dict[str, Any]) -> int:
+def _run_dvc(request: dict[str, Any], *ends: int) -> int:
+    """Run `dvc` with what is replaced inside of it; the ends of pipes belong to the guard alone."""
     from dvc.cli import main
 
+    for end in ends:
+        os.close(end)
     os.environ.update(request["variables"])
     if "entry" in request:
         dvc_hooks.run_commands(_StageProcess().run)
@@ -162,7 +187,7 @@ class _StageProcess:
     def __init__(self) -> None:
         theirs, ours = socket.socketpair()
         self.ours: socket.socket | None = ours
-        self.pid = _fork(lambda: self._wait(theirs))
+        self.pid = _fork(lambda: self._wait(theirs), finalize=True)
         theirs.close()
 
     def _wait(self, channel: socket.socket) -> int:
@@ -177,7 +202,8 @@ class _StageProcess:
         from dvc.stage.exceptions import StageCmdFailedError
 
         words = [] if _SHELL & set(cmd) else shlex.split(cmd)
-        if self.ours is None or words[:2] != ["python", "-m"] or not words[2].startswith("ebmbench.stages."):
+        ours = words[:2] == ["python", "-m"] and "".join(words[2:3]).startswith("ebmbench.stages.")
+        if self.ours is None or not ours or (_VERSIONS and _versions() != _VERSIONS):
             return False
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the stage gets it too, and decides
         try:

@@ -18,11 +18,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import FrameType
 
 GRACE_SECONDS = 3.0
-_PATIENCE_SECONDS = 3.0  # DVC holds its lock for a second or so; also while it stores large outputs
-DVC_LOCK = ".dvc/tmp/lock"
+PATIENCE_SECONDS = 3.0  # DVC holds its lock for a second or so; also while it stores large outputs
+_DVC_LOCK = ".dvc/tmp/lock"
 
 
 def main(pipe: int, command: list[str]) -> int:
@@ -67,20 +68,31 @@ def _stop_when_closed(pipe: int, group: int) -> None:
 
 
 @contextlib.contextmanager
-def hold_dvc_lock(path: str = DVC_LOCK) -> Iterator[None]:
-    """Hold the lock of the DVC repository, if there is one; after a few seconds go on without it."""
-    try:
-        lock = os.open(path, os.O_RDWR)
-    except OSError:
-        yield
+def hold_dvc_lock(folder: str = ".", patience: float = PATIENCE_SECONDS) -> Iterator[bool]:
+    """Hold the lock of the DVC repository that a folder is in; after a few seconds go on without it.
+
+    Yields whether it is held, or there is none.
+    """
+    lock = _open_dvc_lock(Path(folder).absolute())
+    if lock is None:
+        yield True
         return
-    give_up = time.monotonic() + _PATIENCE_SECONDS
+    give_up = time.monotonic() + patience
     try:
-        while not _try_lock(lock) and time.monotonic() < give_up:
+        while not (held := _try_lock(lock)) and time.monotonic() < give_up:
             time.sleep(0.01)
-        yield
+        yield held
     finally:
         os.close(lock)
+
+
+def _open_dvc_lock(folder: Path) -> int | None:
+    """The lock file of the nearest repository above; None if nobody has locked it yet."""
+    root = next((place for place in (folder, *folder.parents) if (place / ".dvc").is_dir()), folder)
+    try:
+        return os.open(root / _DVC_LOCK, os.O_RDWR)
+    except OSError:
+        return None
 
 
 def _try_lock(lock: int) -> bool:

@@ -52,10 +52,11 @@ class HeadStart:
                 self._stop.set()
         return future.result()
 
-    def hand_over(self) -> None:
-        """Start no more stages; those that run go on."""
+    def hand_over(self) -> list[str]:
+        """Start no more stages, and let those that run go on; returns the names of all that have started."""
         with self._lock:
             self._handed_over.set()
+            return list(self._started)
 
     def close(self) -> None:
         """Stop what still runs: nobody waits for it."""

@@ -7,19 +7,20 @@ seconds to import and would hold a context on every GPU.
 import os
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Event
 from typing import Protocol
 
 from ebmbench.errors import UserError
 from pipelines.execution.process import reproduce
 from pipelines.execution.warm import WarmDvc
-from pipelines.outcome import Outcome
+from pipelines.outcome import STOPPED, Outcome
 from pipelines.planning.plan import Plan, Stage
 from pipelines.planning.resources import Capacity, count_jobs
 
+_POLL_SECONDS = 0.2
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
@@ -70,7 +71,9 @@ class LocalRunner:
 
     def run(self, stage: str, stop: Event, force: bool = False) -> Outcome:
         """Bring one stage up to date."""
-        with self.pool.lend(self.gpus.get(stage, 0)) as variables:
+        with self.pool.lend(self.gpus.get(stage, 0), stop) as variables:
+            if variables is None:
+                return Outcome(STOPPED)
             return reproduce(self.root, stage, stop, variables=variables, force=force, warm=self.warm)
 
 
@@ -84,11 +87,20 @@ class GpuPool:
             self._free.put(name)
 
     @contextmanager
-    def lend(self, gpus: int) -> Iterator[dict[str, str]]:
-        """The environment variables of a stage with so many GPUs; one with none sees none of the pool's."""
-        names = [self._free.get() for _ in range(gpus)]
+    def lend(self, gpus: int, stop: Event) -> Iterator[dict[str, str] | None]:
+        """The environment variables of a stage with so many GPUs; one with none sees none of the pool's.
+
+        None if `stop` was set before they were free.
+        """
+        names: list[str] = []
         try:
-            yield {VISIBLE: ",".join(names)} if self.size else {}
+            while len(names) < gpus and not stop.is_set():
+                with suppress(Empty):
+                    names.append(self._free.get(timeout=_POLL_SECONDS))
+            if len(names) < gpus:
+                yield None
+            else:
+                yield {VISIBLE: ",".join(names)} if self.size else {}
         finally:
             for name in names:
                 self._free.put(name)

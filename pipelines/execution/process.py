@@ -130,6 +130,7 @@ class _Dvc:
             try:
                 return self.warm.run(self.stage, words, self.log, self.stop, self.variables)
             except ConnectionError:  # the process to fork from was killed
+                self.warm.entries.write()
                 self.warm = None
         return run_guarded([*DVC, *words], self.log, self.root, self.stop, self.variables)
 

@@ -8,7 +8,7 @@ because workers come and go.
 
 import contextvars
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
@@ -32,13 +32,15 @@ def run_queue(
     keep_going: bool = True,
     on_event: OnEvent = lambda stage, outcome: None,
     stop: Event | None = None,
+    started: Collection[str] = (),
 ) -> dict[str, Outcome]:
     """Run all stale stages, as many at a time as the capacity allows.
 
+    `started` are stages that run or have run already, each after its upstreams: they come first, whatever the capacity.
     Setting `stop` stops the running stages, and no other starts. An interrupt does the same and is raised again.
     """
     read_capacity = capacity if callable(capacity) else lambda: Capacity(capacity)
-    queue = _Queue(plan.todo, keep_going, on_event)
+    queue = _Queue(plan.todo, keep_going, on_event, set(started))
     stop = stop or Event()
     with ThreadPoolExecutor(max_workers=max(1, len(plan.todo))) as pool:
         try:
@@ -62,6 +64,7 @@ class _Queue:
     todo: tuple[Stage, ...]
     keep_going: bool
     on_event: OnEvent
+    started: set[str]
     ready: list[Stage] = field(default_factory=list)
     running: dict[Future[Outcome], Stage] = field(default_factory=dict)
     outcomes: dict[str, Outcome] = field(default_factory=dict)
@@ -78,7 +81,12 @@ class _Queue:
     def take(self, capacity: Capacity) -> list[Stage]:
         """Remove the stages to start now from `ready`; block those that can no longer run."""
         self._update_ready()
-        taken: list[Stage] = []
+        if self.started:
+            taken = [stage for stage in self.ready if stage.name in self.started]
+            self.started -= {stage.name for stage in taken}
+            self.ready = [stage for stage in self.ready if stage not in taken]
+            return taken
+        taken = []
         for stage in sorted(self.ready, key=lambda stage: -self.path_lengths[stage.name]):
             beside = [*self.running.values(), *taken]
             if capacity.fits(stage.gpus, (other.gpus for other in beside)):
@@ -89,7 +97,8 @@ class _Queue:
     def _update_ready(self) -> None:
         while True:
             self.ready += [self.stages[name] for name in self.sorter.get_ready()]
-            blocked = {stage.name: cause for stage in self.ready if (cause := self._blocked_by(stage))}
+            waiting = [stage for stage in self.ready if stage.name not in self.started]
+            blocked = {stage.name: cause for stage in waiting if (cause := self._blocked_by(stage))}
             if not blocked:
                 return
             self.ready = [stage for stage in self.ready if stage.name not in blocked]

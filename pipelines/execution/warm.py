@@ -37,9 +37,11 @@ class WarmDvc:
         self.root = root
         self._lock = Lock()
         self._ready: bool | None = None if sys.platform == "linux" and os.environ.get(FORK) != "0" else False
-        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            self._process = self._start(theirs.fileno()) if self._ready is None else None
+        self._channel: socket.socket | None = None
+        if self._ready is None:
+            self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            with theirs:
+                self._process = self._start(theirs.fileno())
 
     def _start(self, channel: int) -> subprocess.Popen[bytes]:
         # The token tells this process's forks from those of others in DVC's table of locks (`dvc.py`).
@@ -56,9 +58,9 @@ class WarmDvc:
         )
 
     def is_ready(self) -> bool:
-        """Wait until the libraries are loaded; False if stages cannot be forked."""
+        """Wait until DVC is loaded; False if stages cannot be forked."""
         with self._lock:
-            if self._ready is None:
+            if self._ready is None and self._channel is not None:
                 with contextlib.suppress(OSError):
                     self._ready = self._channel.recv(fork_server.MESSAGE_BYTES) == fork_server.READY
             return bool(self._ready)
@@ -70,17 +72,21 @@ class WarmDvc:
 
     def load_libraries(self) -> None:
         """Load what stages import, torch above all. DVC alone is enough to plan."""
-        with contextlib.suppress(OSError):
-            self._channel.send(fork_server.LOAD)
+        if self._channel is not None:
+            with contextlib.suppress(OSError):
+                self._channel.send(fork_server.LOAD)
 
     def call(self, root: Path, words: tuple[str, ...]) -> tuple[int, str, str]:
-        """Run `dvc <words>`, and return its exit code, output and errors."""
+        """Run `dvc <words>`, which changes nothing, and return its exit code, output and errors."""
         if not self.is_ready():
             return call_dvc(root, words)
+        request: dict[str, object] = {"words": words, "variables": {}, "memory": str(self.root / LOCK_MEMORY)}
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-            request: dict[str, object] = {"words": words, "variables": {}, "memory": str(self.root / LOCK_MEMORY)}
-            with self._fork(request, output.fileno(), errors.fileno()) as (result, _):
-                code = _read_all(result)
+            try:
+                with self._fork(request, output.fileno(), errors.fileno()) as (result, _):
+                    code = _read_all(result)
+            except ConnectionError:  # it was killed
+                return call_dvc(root, words)
             for file in (output, errors):
                 file.seek(0)
             texts = [file.read().decode("utf-8", errors="replace") for file in (output, errors)]
@@ -90,6 +96,7 @@ class WarmDvc:
         """Run `dvc WORDS`, which concerns one stage, and return its exit code; None if `stop` was set before."""
         if stage == REPORT:
             self.entries.write()  # it reads `dvc.lock`
+        self.entries.file(stage).unlink(missing_ok=True)  # of a run that was killed
         request: dict[str, object] = {"words": words, "variables": dict(variables)}
         request |= {"entry": self.entries.text(stage), "entry_file": str(self.entries.file(stage))}
         log.parent.mkdir(parents=True, exist_ok=True)  # `work/` may have been deleted since
@@ -110,7 +117,10 @@ class WarmDvc:
         result, answer = os.pipe()
         ours = [pipe]
         try:
-            socket.send_fds(self._channel, [json.dumps(request).encode()], [theirs, output, errors, answer])
+            message = json.dumps(request).encode()
+            if self._channel is None or len(message) > fork_server.MESSAGE_BYTES:
+                raise ConnectionError("no process to fork from, or too long a message for it")
+            socket.send_fds(self._channel, [message], [theirs, output, errors, answer])
             os.close(answer)
             answer = -1
             yield result, ours
@@ -121,8 +131,8 @@ class WarmDvc:
 
     def close(self) -> None:
         """End the process, and write what is left of the entries."""
-        self._channel.close()
-        if self._process is not None:
+        if self._channel is not None:
+            self._channel.close()
             self._process.kill()  # it may be busy loading libraries; its forks have ended, or have guards
             self._process.wait()
         if "entries" in vars(self):

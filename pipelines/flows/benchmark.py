@@ -9,6 +9,7 @@ its run is cancelled in Prefect, the state becomes `Cancelling` and only the flo
 import time
 from collections.abc import Callable, Container, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -24,7 +25,7 @@ from prefect.states import Cancelled, Completed, Failed
 from ebmbench.errors import in_words
 from ebmbench.workspace.locks import hold_workspace
 from pipelines.display import numbers_reader, progress_reader, repeat, show_progress
-from pipelines.execution.head_start import current_run, forced_stages
+from pipelines.execution.head_start import HeadStart, current_run, forced_stages
 from pipelines.execution.local import Runner, open_runner
 from pipelines.execution.queue import RunStage, run_queue
 from pipelines.execution.signals import BY_SIGTERM, IN_PREFECT, describe_interrupt
@@ -32,6 +33,7 @@ from pipelines.execution.warm import open_warm_dvc
 from pipelines.flows.artifacts import REFRESH_SECONDS, Artifacts
 from pipelines.flows.publish import add_comparison
 from pipelines.outcome import FAILED, STOPPED, Outcome, Result, Unfinished, conclude, write_result
+from pipelines.planning.lockfile import LockBuffer
 from pipelines.planning.plan import Plan, Stage, read_plan
 
 _POLL_SECONDS = 2.0  # between two looks at the state of the flow run
@@ -51,6 +53,7 @@ def benchmark(
         run = current_run()
         if run is None:
             stack.enter_context(hold_workspace(folder))
+            LockBuffer(folder).recover()
             warm = stack.enter_context(open_warm_dvc(folder))
             plan = read_plan(folder, only or (), warm.call)
             runner = stack.enter_context(open_runner(folder, plan, jobs, scheduler, warm))
@@ -87,7 +90,9 @@ def _run_stages(root: Path, artifacts: Artifacts, runner: Runner, keep_going: bo
             artifacts.count(stage, outcome)
 
         run_stage = _as_task(runner, forced_stages(plan))
-        stopped = _catch_stop(lambda: run_queue(plan, runner.capacity, run_stage, keep_going, on_event, stop), stop)
+        begun = runner.hand_over() if isinstance(runner, HeadStart) else ()
+        work = partial(run_queue, plan, runner.capacity, run_stage, keep_going, on_event, stop, begun)
+        stopped = _catch_stop(work, stop)
     return conclude(root, plan, outcomes, time.monotonic() - started, stopped)
 
 

@@ -48,11 +48,7 @@ def prepare_prefect(root: Path, start: Start | None = None, meanwhile: Callable[
 
     `meanwhile` is called while the server is starting, or now.
     """
-    for name, value in _QUIET.items():
-        os.environ.setdefault(name, value)
-    for name in ("no_proxy", "NO_PROXY"):  # no proxy between the flow and its own machine
-        hosts = [host for host in os.environ.get(name, "").split(",") if host not in ("", LOOPBACK)]
-        os.environ[name] = ",".join([*hosts, LOOPBACK])
+    set_environment()
     at_exit = ExitStack()
     atexit.register(at_exit.close)  # before Prefect's own, so that it is called after them
     from prefect.context import refresh_global_settings_context
@@ -64,6 +60,15 @@ def prepare_prefect(root: Path, start: Start | None = None, meanwhile: Callable[
     url = start(root, at_exit) if start else start_server(root, at_exit, meanwhile=meanwhile)
     os.environ["PREFECT_API_URL"] = url
     refresh_global_settings_context()
+
+
+def set_environment() -> None:
+    """Set Prefect's environment variables, which it reads when it is imported."""
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
+    for name in ("no_proxy", "NO_PROXY"):  # no proxy between the flow and its own machine
+        hosts = [host for host in os.environ.get(name, "").split(",") if host not in ("", LOOPBACK)]
+        os.environ[name] = ",".join([*hosts, LOOPBACK])
 
 
 def start_server(

@@ -23,6 +23,17 @@ def split_entries(text: str) -> dict[str, str]:
     return {entry[2 : entry.index(":\n")]: entry for entry in entries}
 
 
+def check_form(text: str) -> None:
+    """Raise a ValueError if a `dvc.lock` is not as DVC writes it: entries could be lost by writing others."""
+    names = re.findall(r"^  (\S.*):$", text.removeprefix(HEAD), re.MULTILINE)
+    if text and not text.startswith(HEAD):
+        raise ValueError("it does not begin as DVC begins it")
+    if odd := next((line for line in text.removeprefix(HEAD).splitlines() if line and not line.startswith("  ")), None):
+        raise ValueError(f"found the line {odd[:80]!r}")
+    if len(set(names)) != len(names) or names != list(split_entries(text)):
+        raise ValueError("a stage stands there twice, or in another form than DVC's")
+
+
 def parse_entries(text: str, memory: Path, parse: Callable[[str], Any]) -> dict[str, Any] | None:
     """All stages of a `dvc.lock` as values, by name; None if it is not as DVC writes it.
 
@@ -55,9 +66,8 @@ def _survives_json(value: Any) -> bool:
 
 
 def _write(file: Path, text: str) -> None:
-    """Write a file in one step; whatever fails here is only slow."""
+    """Write a file in one step; what fails here is only slow. Its folder is not made: DVC would take it for its own."""
     with contextlib.suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
         part = file.with_name(f".{file.name}.{os.getpid()}.part")
         part.write_text(text, encoding="utf-8")
         part.replace(file)

@@ -13,19 +13,19 @@ once. `LockBuffer` gives a stage its own entry alone, and writes the new ones in
 """
 
 import re
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Timer
 from typing import Any
 
 from ebmbench.config.yaml import plain, read_mapping
+from ebmbench.errors import UserError
 from ebmbench.workspace.files import write_text
 from ebmbench.workspace.layout import DVC_LOCK, LOCK_ENTRIES, LOCK_MEMORY, file_stem
 from ebmbench.workspace.record import hash_of, is_record, read_record
 from pipelines.execution import guard
-from pipelines.planning.lock_entries import HEAD, parse_entries, split_entries
+from pipelines.planning.lock_entries import HEAD, check_form, parse_entries, split_entries
 
 _RUN_CACHE = Path(".dvc/cache/runs")
 _WRITE_SECONDS = 5.0  # after which new entries are written into `dvc.lock`
@@ -67,6 +67,11 @@ def read_entries(root: Path) -> dict[str, Any]:
 
 def write_entries(lock: Path, entries: Mapping[str, str]) -> None:
     """Replace or add the entries of these stages, as DVC does; an empty text removes an entry."""
+    try:
+        check_form(lock.read_text(encoding="utf-8") if lock.exists() else "")
+    except ValueError as error:
+        hint = f"mend it, or take it from Git again (`git checkout {lock.name}`)"
+        raise UserError(f"{lock.name}: not as DVC writes it: {error}; {hint}") from None
     text = "".join({**entry_texts(lock), **entries}.values())
     if text:
         write_text(lock, HEAD + text)
@@ -84,7 +89,7 @@ class LockBuffer:
         self.lock, self.folder = root / DVC_LOCK, root / LOCK_ENTRIES
         self._new: dict[str, str] = {}
         self._texts = entry_texts(self.lock)
-        self._written = time.monotonic()
+        self._timer: Timer | None = None
         self._busy = Lock()
 
     def recover(self) -> None:
@@ -109,24 +114,46 @@ class LockBuffer:
         return parse_entry(self.text(stage), stage)
 
     def take(self, stage: str) -> None:
-        """Take the new entry of a stage that has ended, if it has one."""
+        """Take the new entry of a stage that has ended, if it has one; it is written within seconds."""
         with suppress(FileNotFoundError):
             text = self.file(stage).read_text(encoding="utf-8")
             with self._busy:
+                self.file(stage).touch()  # newer than `dvc.lock`, which others may have written since
                 self._texts[stage] = self._new[stage] = text
-        if time.monotonic() - self._written > _WRITE_SECONDS:
-            self.write()
+                self._set_timer()
 
     def write(self) -> None:
-        """Write all new entries into `dvc.lock`."""
+        """Write all new entries into `dvc.lock` now."""
         with self._busy:
+            self._write(guard.PATIENCE_SECONDS)
+
+    def _set_timer(self) -> None:
+        if self._timer is None:
+            self._timer = Timer(_WRITE_SECONDS, self._write_soon)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _write_soon(self) -> None:
+        """Write, or try again later if a `dvc` of the user's is at work; what else is wrong is said at the end."""
+        with self._busy:
+            with suppress(UserError, OSError):
+                self._write(0.0)
             if self._new:
-                with guard.hold_dvc_lock(str(self.lock.parent / guard.DVC_LOCK)):
-                    write_entries(self.lock, self._new)
-            for stage in self._new:
-                self.file(stage).unlink(missing_ok=True)
-            self._new.clear()
-            self._written = time.monotonic()
+                self._set_timer()
+
+    def _write(self, patience: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self._new:
+            return
+        with guard.hold_dvc_lock(str(self.lock.parent), patience) as held:
+            if not held and not patience:
+                return
+            write_entries(self.lock, self._new)
+        for stage in self._new:
+            self.file(stage).unlink(missing_ok=True)
+        self._new.clear()
 
 
 def output_paths(lock: Path, stage: str) -> list[str]:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Event, Lock
+from threading import Event, Lock, Timer
 
 import pytest
 
@@ -24,6 +24,7 @@ class Runner:
 
     def __init__(self, ending: set[str]) -> None:
         self.ending, self.ran, self.forced = ending, list[str](), set[str]()
+        self.running = self.most = 0
         self._lock = Lock()
 
     def capacity(self) -> Capacity:
@@ -33,6 +34,15 @@ class Runner:
         with self._lock:
             self.ran.append(stage)
             self.forced |= {stage} if force else set()
+            self.running += 1
+            self.most = max(self.most, self.running)
+        try:
+            return self._run(stage, stop)
+        finally:
+            with self._lock:
+                self.running -= 1
+
+    def _run(self, stage: str, stop: Event) -> Outcome:
         if stage == "broken":
             raise OSError("no disk")
         while stage not in self.ending:
@@ -62,14 +72,35 @@ def test_every_stage_runs_once_whenever_the_flow_takes_over() -> None:
         runner = Runner(set(early))
         with starting(runner) as head:
             wait_until(lambda runner=runner, early=early: set(runner.ran) >= set(early))  # type: ignore[misc]
-            head.hand_over()
+            started = head.hand_over()
             runner.ending |= set(NAMES)
             outcomes = run_queue(
-                PLAN, head.capacity, lambda name, stop, head=head: head.run(name, stop, name == "report")
+                PLAN,
+                head.capacity,
+                lambda name, stop, head=head: head.run(name, stop, name == "report"),
+                started=started,
             )
         assert {name: outcome.kind for name, outcome in outcomes.items()} == dict.fromkeys(NAMES, RAN)
         assert sorted(runner.ran) == NAMES
         assert runner.forced == {"report"}
+
+
+@pytest.mark.parametrize("keep_going", [True, False])
+def test_the_flow_never_runs_more_at_once_than_there_is_capacity_for(keep_going: bool) -> None:
+    names = [f"{kind}{number}" for number in range(4) for kind in "ab"]
+    graph = {name: [name.replace("b", "a")] if name[0] == "b" else [] for name in names}
+    plan = make_plan(graph, dict.fromkeys(names, "new"))
+    for early in range(1, 5):
+        runner = Runner({f"a{number}" for number in range(early)})
+        with starting(runner, plan) as head:
+            wait_until(lambda runner=runner, early=early: len(runner.ran) >= early + 1)  # type: ignore[misc]
+            started = head.hand_over()
+            timer = Timer(0.2, lambda runner=runner: runner.ending.update(names))  # type: ignore[misc]
+            timer.start()
+            outcomes = run_queue(plan, head.capacity, head.run, keep_going, started=started)
+        assert runner.most == 2
+        assert sorted(runner.ran) == sorted(names)
+        assert {outcome.kind for outcome in outcomes.values()} == {RAN}
 
 
 def test_nothing_starts_after_the_flow_has_taken_over() -> None:

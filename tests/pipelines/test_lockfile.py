@@ -9,13 +9,16 @@ from threading import Event
 
 import pytest
 
+from ebmbench.errors import UserError
 from ebmbench.workspace.record import hash_of
 from pipelines.execution.process import reproduce
 from pipelines.outcome import RAN, SKIPPED
 from pipelines.planning.lockfile import (
     entry_text,
+    entry_texts,
     mismatched_inputs,
     output_paths,
+    read_entries,
     read_entry,
     remove_from_run_cache,
     write_entries,
@@ -162,6 +165,32 @@ def test_an_entry_takes_the_place_of_the_one_that_was_there(tmp_path: Path) -> N
     write_entries(lock, {"train@rings-dsm": new})
     head, rest = LOCK.split("  train@rings-dsm:\n")
     assert lock.read_text() == head + new + rest[rest.index("  train@rings-dsm2") :]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("schema: '2.0'", "schema: 2.0"),
+        ("  train@rings-dsm2:\n", "<<<<<<< HEAD\n  train@rings-dsm2:\n"),
+        ("  train@rings-dsm2:\n", "  train@rings-dsm:\n"),
+        ("  train@rings-dsm2:\n", "datasets: []\n  train@rings-dsm2:\n"),
+    ],
+)
+def test_a_lock_that_dvc_did_not_write_is_left_alone(tmp_path: Path, old: str, new: str) -> None:
+    lock = tmp_path / "dvc.lock"
+    assert old in LOCK
+    lock.write_text(LOCK.replace(old, new))
+    with pytest.raises(UserError, match=r"dvc\.lock: not as DVC writes it"):
+        write_entries(lock, {"a": "  a:\n    cmd: b\n"})
+    assert lock.read_text() == LOCK.replace(old, new)
+
+
+def test_reading_the_lock_makes_no_folder_of_dvc(project: Path) -> None:
+    part = project / "part"
+    part.mkdir()
+    (part / "dvc.lock").write_text(LOCK)
+    assert set(read_entries(part)) == set(entry_texts(part / "dvc.lock"))
+    assert list(part.iterdir()) == [part / "dvc.lock"]
 
 
 def test_a_lock_is_made_where_there_is_none_and_never_left_without_stages(tmp_path: Path) -> None:

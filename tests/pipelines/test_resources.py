@@ -94,15 +94,20 @@ def test_nvidias_tool_is_asked_if_no_variable_says(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_gpu_is_lent_to_one_job_at_a_time_and_comes_back() -> None:
-    devices = GpuPool(["3", "5"])
-    with devices.lend(1) as first, devices.lend(1) as second, devices.lend(0) as none:
+    devices, go, stopped = GpuPool(["3", "5"]), Event(), Event()
+    stopped.set()
+    with devices.lend(1, go) as first, devices.lend(1, go) as second, devices.lend(0, go) as none:
+        assert first is not None
+        assert second is not None
         assert {first[VISIBLE], second[VISIBLE]} == {"3", "5"}
         assert none == {VISIBLE: ""}
-    with GpuPool([]).lend(0) as untouched:
+    with GpuPool([]).lend(0, go) as untouched:
         assert untouched == {}
-    with pytest.raises(RuntimeError), devices.lend(2):
+    with pytest.raises(RuntimeError), devices.lend(2, go):
         raise RuntimeError("a job that fails gives its GPUs back too")
-    with devices.lend(2) as both:
+    with devices.lend(2, go) as both, devices.lend(1, stopped) as nothing:
+        assert nothing is None  # not waited for when the run is stopped
+        assert both is not None
         assert set(both[VISIBLE].split(",")) == {"3", "5"}
 
 

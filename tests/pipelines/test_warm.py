@@ -105,6 +105,42 @@ def test_loading_all_libraries_starts_no_thread() -> None:
     assert done.stdout == "1\n"
 
 
+LEAVING = """\
+import atexit, sys, threading, time
+FILE = open("a.json", "w")
+FILE.write("whole")  # neither flushed nor closed
+threading.Thread(target=lambda: (time.sleep(0.5), open("thread", "w").close())).start()
+atexit.register(lambda: open("atexit", "w").close())
+"""
+
+
+def test_a_forked_stage_ends_as_a_process_does_and_leaks_no_file_to_its_children(
+    project: Path, warm: WarmDvc, wait_until: Callable[..., None]
+) -> None:
+    probe = project / "ebmbench/stages/probe.py"
+    probe.write_text(LEAVING)
+    assert reproduce(project, "probe@a", Event(), warm=warm).kind == RAN
+    assert (project / "a.json").read_text() == "whole"
+    assert (project / "thread").exists()
+    assert (project / "atexit").exists()
+    # A process that leaves the group holds up nothing, because it has no end of the run's pipes.
+    probe.write_text(
+        "import subprocess\nsubprocess.Popen(['sleep', '20'], start_new_session=True)\nopen('b.json', 'w')\n"
+    )
+    begin = time.monotonic()
+    assert reproduce(project, "probe@b", Event(), warm=warm).kind == RAN
+    assert time.monotonic() - begin < 15
+
+
+def test_what_cannot_be_forked_starts_as_a_process(
+    project: Path, warm: WarmDvc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert reproduce(project, "probe@a", Event(), variables={"EXTRA": "x" * 100_000}, warm=warm).kind == RAN
+    monkeypatch.setattr(fork_server, "MESSAGE_BYTES", 10)
+    assert reproduce(project, "probe@b", Event(), warm=warm).kind == RAN
+    assert not json.loads((project / "b.json").read_text())["had_torch"]
+
+
 def test_an_edit_between_two_stages_is_seen_by_the_second(project: Path, warm: WarmDvc) -> None:
     assert reproduce(project, "probe@a", Event(), warm=warm).kind == RAN
     file = project / "ebmbench/stages/probe.py"

@@ -104,11 +104,18 @@ def open_truth(name: str, entry: Dataset, root: Path, prepared: Path) -> Truth:
         return Truth(None, {})
     with _watch(reads, entry, name):
         density = _density(_function(_module(path, reads), entry, name))
-    known = read_json(prepared / "source.json").get("files", {})
+    written = read_json(prepared / "source.json")
+    if written != {**written, **describe_entry(entry)}:
+        raise UserError(f"{PARAMS_YAML}: datasets.{name}: not what the data were prepared from; run again")
     for file, found in reads.files.items():
-        if known.get(file) != found:
+        if written.get("files", {}).get(file) != found:
             raise UserError(f"{file}: not what the data in {prepared.name} were prepared from; run again")
-    return Truth(density, _origin(reads))
+    return Truth(density, {**_origin(reads), "entry": describe_entry(entry)})
+
+
+def describe_entry(entry: Dataset) -> dict[str, Any]:
+    """An entry of `datasets` without its overrides, on which the data do not depend."""
+    return entry.model_dump(exclude={"overrides"})
 
 
 def source_path(root: Path, source: str, name: str) -> Path:

@@ -108,7 +108,9 @@ class Evaluation:
 
     def share(self, module: str, make: Callable[[], Tensors], **inputs: Any) -> Tensors:
         """What `make()` computes of the data alone: once for all models, if it can be stored (`Shared.obtain`)."""
-        return make() if self.shared is None else self.shared.obtain(module, make, **inputs)
+        if self.shared is None:
+            return make()
+        return self.shared.obtain(module, make, facts=self.facts.as_dict(), **inputs)
 
     def on_grid(self, name: str, function: Callable[[Tensor], Tensor], **inputs: Any) -> Tensor:
         """A function of the data alone at the grid's points; most models have the same grid."""

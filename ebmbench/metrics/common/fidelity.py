@@ -19,7 +19,7 @@ from torch import Generator, Tensor
 from ebmbench.core.dataset import to_levels
 from ebmbench.core.streams import stream
 from ebmbench.features.classifier import FILE, ReferenceClassifier, load_classifier
-from ebmbench.features.extractor import ClassifierExtractor, Extractor, extract
+from ebmbench.features.extractor import ClassifierExtractor, Extractor, device_name, extract
 from ebmbench.features.inception import InceptionExtractor
 from ebmbench.metrics.common.evaluation import Evaluation, Unavailable
 from ebmbench.metrics.common.neighbours import precision_and_recall, radii
@@ -90,7 +90,7 @@ def real_features(e: Evaluation, extractor: Extractor) -> Tensors:
         mean, covariance = map(torch.from_numpy, moments(features))
         return {"features": features, "mean": mean, "covariance": covariance, "radii": radii(features, NEIGHBOURS)}
 
-    return e.share(__name__, make, extractor=extractor.name, reference=len(real))
+    return e.share(__name__, make, extractor=extractor.name, reference=len(real), device=device_name())
 
 
 def moments(features: Tensor) -> tuple[Array, Array]:
@@ -198,6 +198,7 @@ def noisy_fid(e: Evaluation, count: int) -> float:
         return {"fid": torch.tensor(images_fid(images, extractor, real), dtype=torch.float64)}
 
     inputs = {"extractor": extractor.name, "reference": len(real["features"]), "count": count}
+    inputs |= {"device": device_name()}
     return float(e.share(__name__, make, **inputs)["fid"])
 
 
