@@ -26,6 +26,8 @@ def split_entries(text: str) -> dict[str, str]:
 def check_form(text: str) -> None:
     """Raise a ValueError if a `dvc.lock` is not as DVC writes it: entries could be lost by writing others."""
     names = re.findall(r"^  (\S.*):$", text.removeprefix(HEAD), re.MULTILINE)
+    if "\N{REPLACEMENT CHARACTER}" in text:
+        raise ValueError("it is no UTF-8")
     if text and not text.startswith(HEAD):
         raise ValueError("it does not begin as DVC begins it")
     if odd := next((line for line in text.removeprefix(HEAD).splitlines() if line and not line.startswith("  ")), None):

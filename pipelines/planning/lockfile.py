@@ -52,15 +52,14 @@ def parse_entry(text: str, stage: str) -> Entry:
 
 def entry_texts(lock: Path) -> dict[str, str]:
     """The lines of every stage."""
-    return split_entries(lock.read_text(encoding="utf-8")) if lock.exists() else {}
+    return split_entries(_read(lock))
 
 
 def read_entries(root: Path) -> dict[str, Any]:
     """All stages of `dvc.lock` as values."""
     lock = root / DVC_LOCK
-    text = lock.read_text(encoding="utf-8") if lock.exists() else ""
     with suppress(Exception):  # below is said what is wrong with it
-        if (entries := parse_entries(text, root / LOCK_MEMORY, plain)) is not None:
+        if (entries := parse_entries(_read(lock), root / LOCK_MEMORY, plain)) is not None:
             return entries
     return dict(read_mapping(lock).get("stages", {}))
 
@@ -68,7 +67,7 @@ def read_entries(root: Path) -> dict[str, Any]:
 def write_entries(lock: Path, entries: Mapping[str, str]) -> None:
     """Replace or add the entries of these stages, as DVC does; an empty text removes an entry."""
     try:
-        check_form(lock.read_text(encoding="utf-8") if lock.exists() else "")
+        check_form(_read(lock))
     except ValueError as error:
         hint = f"mend it, or take it from Git again (`git checkout {lock.name}`)"
         raise UserError(f"{lock.name}: not as DVC writes it: {error}; {hint}") from None
@@ -77,6 +76,11 @@ def write_entries(lock: Path, entries: Mapping[str, str]) -> None:
         write_text(lock, HEAD + text)
     else:
         lock.unlink(missing_ok=True)  # DVC refuses one without stages
+
+
+def _read(lock: Path) -> str:
+    """The text of a `dvc.lock`, empty if there is none. What is no UTF-8 is marked, and DVC complains about it."""
+    return lock.read_text(encoding="utf-8", errors="replace") if lock.exists() else ""
 
 
 class LockBuffer:

@@ -16,8 +16,9 @@ import pytest
 from ebmbench.core.torch_compat import torchvision
 from ebmbench.data import fashion_mnist, mnist
 from ebmbench.data.common.download import DownloadError, RemoteFile, download
-from ebmbench.data.common.files import ROOT, UNVERIFIED, Files, describe_damage
+from ebmbench.data.common.files import UNVERIFIED, Files, describe_damage
 from ebmbench.errors import UserError
+from ebmbench.workspace.layout import DATA_ROOT
 from tests.data.originals import files, write_idx
 
 REPOSITORY = Path(__file__).parents[2]
@@ -31,7 +32,14 @@ def test_without_files_and_network_one_line_says_what_to_put_where(tmp_path: Pat
     with pytest.raises(UserError) as raised:
         mnist.images(files("mnist", tmp_path, download=offline))
     line = str(raised.value)
-    for part in ["train-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz", "mnist/", ROOT, "data.root", "no route"]:
+    for part in [
+        "train-images-idx3-ubyte.gz",
+        "t10k-labels-idx1-ubyte.gz",
+        "mnist/",
+        DATA_ROOT,
+        "data.root",
+        "no route",
+    ]:
         assert part in line
     assert "\n" not in line
 
@@ -65,25 +73,25 @@ def test_a_host_that_never_answers_is_given_up_in_seconds(tmp_path: Path, monkey
 def test_the_environment_comes_before_the_parameters_and_they_before_a_download(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(ROOT, raising=False)
+    monkeypatch.delenv(DATA_ROOT, raising=False)
     monkeypatch.setenv(UNVERIFIED, "1")
     write_idx(tmp_path / "work" / "downloads" / "mnist", train=20)
     assert len(mnist.images(Files.from_settings("mnist", (99, 99), tmp_path, None)).train) == 20
     write_idx(tmp_path / "own" / "mnist", train=30)
     assert len(mnist.images(Files.from_settings("mnist", (99, 99), tmp_path, "own")).train) == 30
     write_idx(tmp_path / "elsewhere", train=40)
-    monkeypatch.setenv(ROOT, str(tmp_path / "elsewhere"))
+    monkeypatch.setenv(DATA_ROOT, str(tmp_path / "elsewhere"))
     assert len(mnist.images(Files.from_settings("mnist", (99, 99), tmp_path, "own")).train) == 40
 
 
 def test_downloads_go_below_the_given_root_or_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(ROOT, raising=False)
+    monkeypatch.delenv(DATA_ROOT, raising=False)
     assert Files.from_settings("mnist", (9, 9), tmp_path, None).downloads == tmp_path / "work" / "downloads"
     assert Files.from_settings("mnist", (9, 9), tmp_path, "own").downloads == tmp_path / "own"
 
 
 def test_a_root_that_does_not_exist_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(ROOT, str(tmp_path / "nowhere"))
+    monkeypatch.setenv(DATA_ROOT, str(tmp_path / "nowhere"))
     with pytest.raises(UserError, match=r"EBMBENCH_DATA: found .*nowhere"):
         Files.from_settings("mnist", (9, 9), tmp_path, None)
 

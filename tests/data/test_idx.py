@@ -9,8 +9,9 @@ import torch
 
 from ebmbench.config.registry import load
 from ebmbench.data import fashion_mnist, mnist
-from ebmbench.data.common.files import ROOT, Files
+from ebmbench.data.common.files import Files
 from ebmbench.errors import UserError
+from ebmbench.workspace.layout import DATA_ROOT
 from tests.data.originals import files, write_idx
 
 pytestmark = pytest.mark.usefixtures("untouched_global_generator")
@@ -78,10 +79,10 @@ def test_a_cap_takes_a_fixed_random_subset_with_its_labels(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", ["mnist", "fashion_mnist"])
 def test_the_real_files_pass_their_checks(name: str, tmp_path: Path) -> None:
-    roots = (Path(os.environ[ROOT]).absolute(),) if os.environ.get(ROOT) else ()
+    roots = (Path(os.environ[DATA_ROOT]).absolute(),) if os.environ.get(DATA_ROOT) else ()
 
     def offline(*_: object) -> None:
-        pytest.skip(f"the files of {name} are not on this machine (set {ROOT})")
+        pytest.skip(f"the files of {name} are not on this machine (set {DATA_ROOT})")
 
     real = Files(name, 60_000, 10_000, roots, tmp_path, download=offline)
     images = load("data", name).images(real)

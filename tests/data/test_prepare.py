@@ -10,10 +10,11 @@ import torch
 
 from ebmbench.config.sections import Dataset
 from ebmbench.core.dataset import Facts, load_facts, read_labels, read_split
-from ebmbench.data.common.files import ROOT, UNVERIFIED
+from ebmbench.data.common.files import UNVERIFIED
 from ebmbench.data.common.images import image_facts
 from ebmbench.data.common.sources import open_truth
 from ebmbench.stages.prepare import main
+from ebmbench.workspace.layout import DATA_ROOT
 from tests.data.originals import cifar_batches, cifar_record_bytes, grey, write_celeba, write_idx, write_tar
 
 PACKAGE = Path(__file__).parents[2] / "ebmbench"
@@ -30,7 +31,7 @@ datasets:
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty project; the files of datasets are looked for in its folder `files`."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv(ROOT, raising=False)
+    monkeypatch.delenv(DATA_ROOT, raising=False)
     monkeypatch.delenv(UNVERIFIED, raising=False)
     (tmp_path / "files").mkdir()
     return tmp_path

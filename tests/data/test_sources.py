@@ -7,9 +7,10 @@ import pytest
 
 from ebmbench.config.sections import Dataset
 from ebmbench.data.common import sources
-from ebmbench.data.common.sources import open_source, open_truth
+from ebmbench.data.common.sources import describe_entry, open_source, open_truth
 from ebmbench.errors import UserError
-from ebmbench.workspace.files import read_json, write_json
+from ebmbench.experiment.data import describe_source
+from ebmbench.workspace.files import write_json
 from ebmbench.workspace.reads import changed_reads
 
 SMALL = {"train": 50, "test": 20}
@@ -106,10 +107,15 @@ def test_the_truth_is_read_only_from_what_the_data_were_prepared_from(project: P
         "from ebmbench.data.two_moons import density as truth\n\ndef density():\n    return truth()\n"
     )
     prepared = project / "prepared" / "truth"
-    write_json(prepared / "source.json", open_source("truth", entry("truth.py"), project).origin)
+    source = open_source("truth", entry("truth.py"), project)
+    write_json(prepared / "source.json", describe_source(entry("truth.py"), source))
     found = open_truth("truth", entry("truth.py"), project, prepared)
     assert found.density is not None
-    assert found.origin == read_json(prepared / "source.json")
+    assert found.origin == {**source.origin, "entry": describe_entry(entry("truth.py"))}
+    other = entry("truth.py").model_copy(update={"function": "other"})
+    (project / "truth.py").write_text((project / "truth.py").read_text() + "\n\nother = density\n")
+    with pytest.raises(UserError, match=r"datasets\.truth: not what the data were prepared from"):
+        open_truth("truth", other, project, prepared)
     (project / "truth.py").write_text((project / "truth.py").read_text() + "# edited\n")
     with pytest.raises(UserError, match=r"truth.py: not what the data in truth were prepared from"):
         open_truth("truth", entry("truth.py"), project, prepared)
@@ -144,7 +150,7 @@ def test_all_of_a_folder_counts_even_what_is_read_only_when_the_density_is_asked
     (folder / "dataset.py").write_text(
         "from ebmbench.data.two_moons import density as truth\n\ndef density():\n    return truth()\n"
     )
-    found = open_source("lazy", entry("lazy"), project).origin
+    found = describe_source(entry("lazy"), open_source("lazy", entry("lazy"), project))
     assert list(found["files"]) == ["lazy/dataset.py", "lazy/scale.txt"]
     write_json(prepared / "source.json", found)
     (folder / "scale.txt").write_text("2")

@@ -74,10 +74,11 @@ def test_other_data_another_target_and_other_grids_share_nothing(tmp_path: Path)
     for other in (
         replace(e, shared=Shared(Store(tmp_path), "other")),
         replace(e, settings=Settings(cells=32, block=50)),
+        replace(e, facts=replace(e.facts, name="other")),  # as a model has them that was trained on other data
     ):
         other.log_truth  # noqa: B018
     replace(e, subject=replace(e.subject, target_origin={"sigma": 0.2})).log_target  # noqa: B018
-    assert len(list(tmp_path.iterdir())) == before + 3
+    assert len(list(tmp_path.iterdir())) == before + 4
 
 
 def test_code_that_computes_them_is_part_of_their_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from ebmbench.workspace.record import hash_of
 from pipelines.execution.process import reproduce
 from pipelines.outcome import RAN, SKIPPED
 from pipelines.planning.lockfile import (
+    LockBuffer,
     entry_text,
     entry_texts,
     mismatched_inputs,
@@ -183,6 +184,14 @@ def test_a_lock_that_dvc_did_not_write_is_left_alone(tmp_path: Path, old: str, n
     with pytest.raises(UserError, match=r"dvc\.lock: not as DVC writes it"):
         write_entries(lock, {"a": "  a:\n    cmd: b\n"})
     assert lock.read_text() == LOCK.replace(old, new)
+
+
+def test_a_lock_that_is_no_text_does_not_stop_the_reader_but_the_writer(tmp_path: Path) -> None:
+    lock = tmp_path / "dvc.lock"
+    lock.write_bytes(b"\xff" + LOCK.encode())
+    assert LockBuffer(tmp_path).text("other") == ""
+    with pytest.raises(UserError, match="no UTF-8"):
+        write_entries(lock, {"a": "  a:\n    cmd: b\n"})
 
 
 def test_reading_the_lock_makes_no_folder_of_dvc(project: Path) -> None:

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ebmbench.data.common.files import ROOT, UNVERIFIED
+from ebmbench.data.common.files import UNVERIFIED
+from ebmbench.workspace.layout import DATA_ROOT
 from tests.data.originals import cifar_batches, cifar_record_bytes, write_celeba, write_tar
 
 # Two or three steps of mle: with batches of 4 and two Langevin steps one takes 32 passes.
@@ -36,7 +37,7 @@ def write_colour(folder: Path) -> dict[str, str]:
     batches = {f"{name}.bin": cifar_record_bytes(*both) for name, both in cifar_batches(20).items()}
     write_tar(folder / "cifar10" / "cifar-10-binary.tar.gz", batches)
     write_celeba(folder / "celeba", 60)
-    return {ROOT: str(folder), UNVERIFIED: "1"}
+    return {DATA_ROOT: str(folder), UNVERIFIED: "1"}
 
 
 # A toy and images beside each other, one cheap method.

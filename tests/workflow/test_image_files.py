@@ -5,14 +5,15 @@ from pathlib import Path
 import pytest
 
 import ebmbench
-from ebmbench.data.common.files import ROOT, UNVERIFIED
+from ebmbench.data.common.files import UNVERIFIED
+from ebmbench.workspace.layout import DATA_ROOT
 from tests.data.originals import write_idx
 from tests.workflow.conftest import Clone, make_clone
 from tests.workflow.small_images import PAIR, write_suite
 
 # A proxy that nobody listens at: whatever network the machine has, there is none.
 NOTHING = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
-NOTHING |= {ROOT: "", UNVERIFIED: ""}
+NOTHING |= {DATA_ROOT: "", UNVERIFIED: ""}
 MOONS = {f"{stage}@two_moons" for stage in ("prepare", "features", "baselines")}
 MOONS |= {f"{stage}@two_moons-dsm" for stage in ("train", "sample", "evaluate")}
 
@@ -33,7 +34,7 @@ def complaint(printed: str) -> str:
 
 def check_reason(clone: Clone, suite: str, printed: str) -> None:
     line = complaint(printed)
-    for part in ("prepare@mnist", "train-images-idx3-ubyte.gz", ROOT, "params.yaml: data.root", "docs/data.md"):
+    for part in ("prepare@mnist", "train-images-idx3-ubyte.gz", DATA_ROOT, "params.yaml: data.root", "docs/data.md"):
         assert part in line
     assert "Traceback" not in printed
     assert "Traceback" not in (clone.root / "work/flow/logs/prepare@mnist.log").read_text(encoding="utf-8")
@@ -45,7 +46,7 @@ def check_reason(clone: Clone, suite: str, printed: str) -> None:
     failures = text.partition("## Failures and skipped")[2].partition("\n## ")[0]
     for part in (*bad["reason"], failures):
         assert "`prepare@mnist`" in part
-        assert ROOT in part
+        assert DATA_ROOT in part
         assert "data.root" in part
 
 
@@ -73,7 +74,7 @@ def test_a_damaged_file_is_named_in_one_line(bare: Clone, tmp_path: Path) -> Non
     write_idx(tmp_path / "mnist")
     file = tmp_path / "mnist" / "train-images-idx3-ubyte"
     file.write_bytes(file.read_bytes()[:-500])
-    printed = bare.run("ebmbench", "prepare", "mnist", code=2, **NOTHING | {ROOT: str(tmp_path)})
+    printed = bare.run("ebmbench", "prepare", "mnist", code=2, **NOTHING | {DATA_ROOT: str(tmp_path)})
     (line,) = printed.splitlines()
     assert line.startswith(f"error: {file}: damaged")
     assert not (bare.root / "prepared/mnist").exists()
