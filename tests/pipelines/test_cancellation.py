@@ -15,7 +15,7 @@ from ebmbench.workspace.locks import hold_workspace
 from pipelines.execution import guard
 from pipelines.execution.process import start_guarded
 from pipelines.flows.server import _free_port, _wait_until_healthy
-from tests.pipelines.test_flow import finish, latest, outcomes, post, start
+from tests.pipelines.test_flow import finish, latest, outcomes, post, start, wait_for_flow
 
 pytestmark = pytest.mark.slow  # they need a Prefect server, which takes 10-20 s to start
 SECONDS = 10.0  # until nothing runs: to notice (2), to stop gently (3), to record
@@ -58,8 +58,7 @@ def stuck(done: Path, before: Before) -> Path:
 
 def cancel(api: str) -> dict[str, Any]:
     """What the button in the user interface does."""
-    run = latest(api, "flow_runs", sort="START_TIME_DESC")[0]
-    assert run["state_type"] == "RUNNING"
+    run = wait_for_flow(api)
     answer = post(f"{api}/flow_runs/{run['id']}/set_state", state={"type": "CANCELLING", "name": "Cancelling"})
     assert answer["status"] == "ACCEPT"
     return run
@@ -138,6 +137,7 @@ def test_a_server_that_dies_does_not_end_the_run(
         _wait_until_healthy(process, port, log)
         flow = start(done, f"http://127.0.0.1:{port}/api")
         wait_until((done / "begun").exists, 60, "the stage runs")
+        wait_for_flow(f"http://127.0.0.1:{port}/api")
     time.sleep(5)  # it asks twice whether it was cancelled
     assert flow.poll() is None
     (done / "go").touch()

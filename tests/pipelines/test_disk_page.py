@@ -37,7 +37,8 @@ def project(done: Path) -> Path:
     (done / "work/0123456789abcdef/done/model.safetensors").write_bytes(bytes(2**20))
     (done / "work/00000000000000aa").mkdir()
     (done / "work/00000000000000aa/checkpoint.safetensors").write_bytes(bytes(2**20))
-    (done / "features").mkdir()
+    for folder in ("features", "prepared"):
+        (done / folder).mkdir()
     run_git(done, "add", "--all")
     run_git(done, "commit", "--quiet", "--message", "first")
     init_clone(done / SCHEDULE_CLONE)

@@ -42,6 +42,17 @@ def post(url: str, **body: Any) -> Any:
         return json.load(answer)
 
 
+def wait_for_flow(api: str) -> dict[str, Any]:
+    """The flow run that is at work; stages may have started before it."""
+    give_up = time.monotonic() + 60
+    while True:
+        runs = latest(api, "flow_runs", sort="START_TIME_DESC")
+        if runs and runs[0]["state_type"] == "RUNNING":
+            return runs[0]
+        assert time.monotonic() < give_up, "no flow runs"
+        time.sleep(0.2)
+
+
 def outcomes(root: Path) -> dict[str, str]:
     stages = json.loads((root / "work/flow/outcomes.json").read_text())["stages"]
     return {name: outcome["kind"] for name, outcome in stages.items()}
@@ -112,6 +123,7 @@ def test_ctrl_c_and_sigterm_stop_the_stages_and_are_recorded_as_cancelled(
     before(done, "rings-dsm", "touch begun; sleep 100")
     flow = start(done, api)
     wait_until((done / "begun").exists, 60, "the stage runs")
+    wait_for_flow(api)
     os.killpg(flow.pid, number)  # as a terminal does: to the whole foreground group
     ended, out, err = finish(flow)
     assert (ended, out) == (code, f"{message}; run again to go on\n"), err
