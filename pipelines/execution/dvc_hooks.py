@@ -15,9 +15,13 @@ from pipelines.planning.lock_entries import parse_entries
 
 def find_obstacle() -> str:
     """Why this version of DVC cannot be used here; empty if it can."""
+    from dvc.dependency import param
     from dvc.dvcfile import Lockfile, ProjectFile
+    from dvc.output import Output
     from dvc.stage import run
 
+    if not hasattr(param, "load_path") or not hasattr(Output, "_get_hash_meta"):
+        return "DVC reads parameters or hashes files in another way"
     if not isinstance(getattr(ProjectFile, "_lockfile", None), property) or not hasattr(Lockfile, "dump_stages"):
         return "DVC's class ProjectFile has changed"
     if list(inspect.signature(getattr(run, "_run", len)).parameters) != ["executable", "cmd", "kwargs"]:
@@ -65,7 +69,7 @@ class _Entry:
 
         entries = {name: entry for stage in stages for name, entry in to_lockfile(stage, **options).items()}
         self.text = dumps_yaml({"stages": entries}).partition("\n")[2]
-        part = self.file.with_name(f"{self.file.name}.part")
+        part = self.file.with_name(f".{self.file.name}.part")
         part.parent.mkdir(parents=True, exist_ok=True)  # `work/` may be deleted at any time
         part.write_text(self.text, encoding="utf-8")
         part.replace(self.file)

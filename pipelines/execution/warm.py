@@ -1,4 +1,4 @@
-"""Run stages in forks of a process that has DVC and torch loaded (`fork_server.py`): 0.3 s of overhead in place of 6.
+"""Run stages in forks of a process that has DVC and torch loaded (`fork_server.py`), which saves seconds for each.
 
 Each stage has a log of its own, a guard, and a process group, as if it had been started by itself. Where this is not
 possible (not on Linux, another version of DVC inside), or if `EBMBENCH_FORK=0` is set, stages start the slow way.

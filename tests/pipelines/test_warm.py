@@ -222,12 +222,16 @@ def test_without_forks_stages_start_as_new_processes(done: Path, monkeypatch: py
 
 def test_another_inside_of_dvc_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     from dvc.dvcfile import ProjectFile
+    from dvc.output import Output
     from dvc.stage import run
 
     assert dvc_hooks.find_obstacle() == ""
     with monkeypatch.context() as patch:
         patch.setattr(run, "_run", lambda executable, command: None)
         assert "_run" in dvc_hooks.find_obstacle()
+    with monkeypatch.context() as patch:
+        patch.delattr(Output, "_get_hash_meta")
+        assert "hashes files" in dvc_hooks.find_obstacle()
     monkeypatch.delattr(ProjectFile, "_lockfile")
     assert "ProjectFile" in dvc_hooks.find_obstacle()
 
