@@ -3,11 +3,12 @@
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 from benchmarks.runs.clone import Clone, Usage, make_clone, name_revisions
 from benchmarks.settings import Settings
-from benchmarks.tables import Section, markdown_table, show_progress
+from benchmarks.tables import NONE, Section, markdown_table, show_progress
 
 JOBS = 2
 METHODS = ("mle", "cd", "nce", "adance", "dsm", "ssm", "ncsn")
@@ -40,11 +41,17 @@ def write_suite(stages: int) -> str:
 
 
 def measure(settings: Settings) -> Iterator[Section]:
-    """Run suites of all sizes by both versions, each in a fresh clone with an empty `dvc.lock`."""
+    """Run suites of all sizes by both versions, each in a fresh clone with an empty `dvc.lock`.
+
+    The older version is spared the largest suites, which may take it an hour.
+    """
     revisions = name_revisions(settings.against)
     found: dict[str, list[Overhead]] = {name: [] for name in revisions}
+    newest = list(revisions)[-1]
     for size in settings.stages:
         for name, commit in revisions.items():
+            if size > settings.patience and name != newest:
+                continue
             with tempfile.TemporaryDirectory(prefix="ebmbench-overhead-", ignore_cleanup_errors=True) as folder:
                 clone = make_clone(Path(folder, name), commit, "many", write_suite(size))
                 (clone.root / "dvc.lock").unlink(missing_ok=True)
@@ -65,8 +72,8 @@ def describe_overhead(found: Mapping[str, Sequence[Overhead]]) -> Section:
     """The table: core time and wall time per stage, by number of stages and version."""
     heads = [f"{name}, {what}" for what in ("core", "wall") for name in (*found, "ratio")]
     lines = [
-        [str(new.stages), *_compare(old.core, new.core), *_compare(old.wall, new.wall)]
-        for old, new in zip(*found.values(), strict=True)
+        [str(new.stages), *_compare(old and old.core, new.core), *_compare(old and old.wall, new.wall)]
+        for old, new in zip_longest(*found.values())
     ]
     text = f"""Suites of many small cells by `ebmbench run --jobs {JOBS}`: copies of `two_moons` × {len(METHODS)}
 methods with a budget of a few steps, from an empty `dvc.lock`. Seconds per stage, without the work that runs record and
@@ -74,5 +81,5 @@ without the report: *core* is the time of all processes, *wall* what a user wait
     return Section("Overhead per stage", f"{text}\n\n{markdown_table(['stages', *heads], lines)}")
 
 
-def _compare(old: float, new: float) -> list[str]:
-    return [f"{old:.2f}", f"{new:.2f}", f"{new / old:.2f}"]
+def _compare(old: float | None, new: float) -> list[str]:
+    return [NONE, f"{new:.2f}", NONE] if old is None else [f"{old:.2f}", f"{new:.2f}", f"{new / old:.2f}"]

@@ -17,17 +17,19 @@ NOTHING, PLAN, EDIT = "run with nothing to do", "`--dry-run` after the edit", "e
 
 
 def measure(settings: Settings) -> Iterator[Section]:
-    """Run a suite by both versions; then, in the finished clones, time edits.
+    """Run a suite by both versions, once with each number of jobs; in the first clones then time edits.
 
     With one job both run at the same time, each on a core of its own; with more, one after the other.
     """
-    with tempfile.TemporaryDirectory(prefix="ebmbench-release-", ignore_cleanup_errors=True) as folder:
-        revisions, jobs = name_revisions(settings.against), settings.jobs
-        clones = {name: make_clone(Path(folder, name), commit, settings.suite) for name, commit in revisions.items()}
-        stages = max(clone.count_stages() for clone in clones.values())
-        usages = _run_together(clones) if jobs == 1 else _run_in_turn(clones, jobs)
-        yield _describe_suite(clones, usages, stages, jobs)
-        yield describe_edits(time_edits(clones, jobs, settings.runs), settings.runs)
+    for jobs in settings.jobs:
+        with tempfile.TemporaryDirectory(prefix="ebmbench-release-", ignore_cleanup_errors=True) as folder:
+            commits = name_revisions(settings.against)
+            clones = {name: make_clone(Path(folder, name), commit, settings.suite) for name, commit in commits.items()}
+            stages = max(clone.count_stages() for clone in clones.values())
+            usages = _run_together(clones) if jobs == 1 else _run_in_turn(clones, jobs)
+            yield _describe_suite(clones, usages, stages, jobs)
+            if jobs == settings.jobs[0]:
+                yield describe_edits(time_edits(clones, jobs, settings.runs), settings.runs)
 
 
 def _run_together(clones: Mapping[str, Clone]) -> dict[str, Usage]:
@@ -55,9 +57,9 @@ rest is preparing data, drawing the report, starting programs, DVC and Prefect."
     same = describe_differences(old.read_numbers(), new.read_numbers())
     work = {name: clone.read_work() for name, clone in clones.items()}
     return Section(
-        "The default suite, against the last release",
+        f"The suite `{suite}` with {jobs} job{'s' if jobs > 1 else ''}, against the last release",
         f"{text}\n\n{render_suite(usages, work)}\n\n{same}",
-        make_headline(usages, suite, "with the same numbers" if "same numbers" in same else "with other numbers"),
+        make_headline(usages, suite, jobs, "the same numbers" if "same numbers" in same else "other numbers"),
     )
 
 
@@ -75,11 +77,16 @@ def render_suite(usages: Mapping[str, Usage], work: Mapping[str, float]) -> str:
     return markdown_table(["", *usages, "ratio"], table)
 
 
-def make_headline(usages: Mapping[str, Usage], suite: str, numbers: str) -> str:
-    """The core time of both versions in one sentence."""
-    (old, new), (before, now) = usages, (one.cpu for one in usages.values())
-    ratio, seconds = f"**{now / before:.2f}**", f"{format_seconds(now)} s against {format_seconds(before)} s"
-    return f"The suite `{suite}` takes {ratio} of the core time of {old} with {new}: {seconds}, {numbers}."
+def make_headline(usages: Mapping[str, Usage], suite: str, jobs: int, numbers: str) -> str:
+    """The wall time of both versions in one sentence; with one job the run with more has said it already."""
+    if jobs == 1:
+        return ""
+    (old, new), (before, now) = usages, (one.wall for one in usages.values())
+    seconds = f"{format_seconds(now)} s against {format_seconds(before)} s"
+    return (
+        f"From a clone to the report of the suite `{suite}`, {new} takes **{now / before:.2f}** of the time of {old} "
+        f"({jobs} jobs, {seconds}) and finds {numbers}."
+    )
 
 
 def time_edits(clones: Mapping[str, Clone], jobs: int, rounds: int) -> dict[str, dict[str, list[float]]]:

@@ -59,9 +59,11 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--rows", metavar="PATTERN", help="only rows whose name holds this; * is anything")
     parser.add_argument("--against", metavar="REVISION", help="revision or version to compare with (the last release)")
     parser.add_argument("--suite", help="suite that both versions run (quick)")
-    parser.add_argument("--jobs", type=int, help="jobs of that run (2); with 1 both run at the same time, pinned")
+    jobs = "jobs of that run, once with each number (2,1); with 1 both run at the same time, pinned"
+    parser.add_argument("--jobs", type=_numbers, help=jobs)
     parser.add_argument("--runs", type=int, help="measurements of edits and of orchestration (3)")
     parser.add_argument("--stages", type=_numbers, help="sizes of suites for the overhead per stage (25,75,150,300)")
+    parser.add_argument("--patience", type=int, help="stages of the largest suite that the older version runs (150)")
     parser.add_argument("--limit", type=float, help="seconds of training that a method gets to reach the KL (15)")
     parser.add_argument("--seeds", type=int, help="trainings of each method to the KL (1)")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the page here")

@@ -117,13 +117,16 @@ def test_the_tables_of_runs_compare_both_versions() -> None:
     table = release.render_suite(usages, {"0.1": 45.0, "0.2": 45.0})
     assert "| core time, s | 180 | 90.0 | 0.50 |" in table
     assert "| share of core time that is work | 25% | 50% |  |" in table
-    assert "takes **0.50** of the core time of 0.1" in release.make_headline(usages, "quick", "with the same numbers")
+    headline = release.make_headline(usages, "quick", 2, "the same numbers")
+    assert "takes **0.50** of the time of 0.1 (2 jobs, 50.0 s against 100 s) and finds the same numbers" in headline
     times = {what: {"0.1": [10.0, 30.0, 20.0], "0.2": [5.0]} for what in (release.NOTHING, release.PLAN, release.EDIT)}
     edits = release.describe_edits(times, 3)
     assert "| edit to numbers | 20.0 (10.0–30.0) | 5.0 (5.0–5.0) | 0.25 |" in edits.text
     assert "5.0 s, **0.25** of 0.1" in edits.headline
-    section = describe_overhead({"0.1": [Overhead(25, 4.0, 2.0)], "0.2": [Overhead(25, 1.0, 1.0)]})
+    old, new = [Overhead(25, 4.0, 2.0)], [Overhead(25, 1.0, 1.0), Overhead(75, 1.5, 1.0)]
+    section = describe_overhead({"0.1": old, "0.2": new})
     assert "| 25 | 4.00 | 1.00 | 0.25 | 2.00 | 1.00 | 0.50 |" in section.text
+    assert "| 75 | – | 1.50 | – | – | 1.00 | – |" in section.text  # more stages than the older one has to run
 
 
 class FakeClone:
