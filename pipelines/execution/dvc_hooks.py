@@ -6,20 +6,27 @@ stages are then started without forks.
 
 import contextlib
 import inspect
+import math
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from pipelines.planning.lock_entries import parse_entries
 
+_LOCK_SECONDS = 0.01
+
 
 def find_obstacle() -> str:
     """Why this version of DVC cannot be used here; empty if it can."""
     from dvc.dependency import param
     from dvc.dvcfile import Lockfile, ProjectFile
+    from dvc.lock import Lock
     from dvc.output import Output
     from dvc.stage import run
 
+    if not hasattr(Lock, "_do_lock"):
+        return "DVC locks the repository in another way"
     if not hasattr(param, "load_path") or not hasattr(Output, "_get_hash_meta"):
         return "DVC reads parameters or hashes files in another way"
     if not isinstance(getattr(ProjectFile, "_lockfile", None), property) or not hasattr(Lockfile, "dump_stages"):
@@ -40,6 +47,24 @@ def run_commands(run_stage: Callable[[str, dict[str, Any]], bool]) -> None:
             by_shell(executable, cmd, **options)
 
     run._run = run_command
+
+
+def ask_often_for_locks() -> None:
+    """Ask for a lock that another stage holds every 10 ms. DVC asks every half second, and holds it far shorter."""
+    from dvc.lock import DEFAULT_TIMEOUT, Lock, LockError
+
+    def lock(self: Any) -> None:
+        end = math.inf if self._wait else time.monotonic() + DEFAULT_TIMEOUT
+        while True:
+            try:
+                self._do_lock()
+                return
+            except LockError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(_LOCK_SECONDS)
+
+    Lock.lock = lock
 
 
 def use_entry(text: str, file: Path) -> None:

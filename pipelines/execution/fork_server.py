@@ -173,6 +173,7 @@ def _run_dvc(request: dict[str, Any], *ends: int) -> int:
     for end in ends:
         os.close(end)
     os.environ.update(request["variables"])
+    dvc_hooks.ask_often_for_locks()
     if "entry" in request:
         dvc_hooks.run_commands(_StageProcess().run)
         dvc_hooks.use_entry(request["entry"], Path(request["entry_file"]))

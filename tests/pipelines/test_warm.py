@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
+from typing import NoReturn
 
 import pytest
 
@@ -220,6 +221,34 @@ def test_without_forks_stages_start_as_new_processes(done: Path, monkeypatch: py
         assert reproduce(done, STAGE, Event(), warm=warm).kind == RAN
 
 
+def _raise(error: Exception) -> NoReturn:
+    raise error
+
+
+def test_a_lock_that_is_held_is_asked_for_more_often_than_dvc_would(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dvc import lock
+
+    monkeypatch.setattr(lock.Lock, "lock", lock.Lock.lock)
+    monkeypatch.setattr(lock, "DEFAULT_TIMEOUT", 0.3)
+    dvc_hooks.ask_often_for_locks()
+    attempts = []
+
+    def refuse(self: lock.Lock) -> None:
+        attempts.append(self)
+        if len(attempts) < 10:  # DVC gives up after its seventh
+            raise lock.LockError("held")
+
+    monkeypatch.setattr(lock.Lock, "_do_lock", refuse)
+    lock.Lock(str(tmp_path / "lock")).lock()
+    assert len(attempts) == 10
+    attempts.clear()
+    monkeypatch.setattr(lock.Lock, "_do_lock", lambda self: _raise(lock.LockError("held")))
+    with pytest.raises(lock.LockError):
+        lock.Lock(str(tmp_path / "lock")).lock()
+
+
 def test_another_inside_of_dvc_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     from dvc.dvcfile import ProjectFile
     from dvc.output import Output
@@ -232,6 +261,9 @@ def test_another_inside_of_dvc_is_noticed(monkeypatch: pytest.MonkeyPatch) -> No
     with monkeypatch.context() as patch:
         patch.delattr(Output, "_get_hash_meta")
         assert "hashes files" in dvc_hooks.find_obstacle()
+    with monkeypatch.context() as patch:
+        patch.delattr("dvc.lock.Lock._do_lock")
+        assert "locks the repository" in dvc_hooks.find_obstacle()
     monkeypatch.delattr(ProjectFile, "_lockfile")
     assert "ProjectFile" in dvc_hooks.find_obstacle()
 
