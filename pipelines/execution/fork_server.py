@@ -12,10 +12,12 @@ Requests come through a socket. When the other end is closed, this process ends;
 It is started as `python -P fork_server.py SOCKET TOKEN`, and imports only the standard library at first.
 """
 
+import atexit
 import contextlib
 import ctypes
 import gc
 import importlib
+import io
 import json
 import os
 import random
@@ -25,6 +27,7 @@ import shlex
 import signal
 import socket
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from importlib import metadata
@@ -120,7 +123,8 @@ def _guard_dvc(request: dict[str, Any], pipe: int, output: int, errors: int, res
 def _fork(work: Callable[[], int], new_group: bool = False, finalize: bool = False) -> int:
     """Do the work in a child that dies with this process; returns the child's number.
 
-    With `finalize` Python ends as usual: it waits for threads, calls what is registered for the exit, closes files.
+    With `finalize` it ends as Python does: it waits for threads, calls what is registered for the exit, flushes files.
+    It does not free its objects, which would first copy all the memory that it shares with this process.
     """
     child = os.fork()
     if child:
@@ -140,12 +144,22 @@ def _fork(work: Callable[[], int], new_group: bool = False, finalize: bool = Fal
     except BaseException:
         traceback.print_exc()
     finally:
+        if finalize:
+            _finalize()
         with contextlib.suppress(Exception):
             sys.stdout.flush()
             sys.stderr.flush()
-        if finalize:
-            ctypes.pythonapi.Py_Exit(code)
         os._exit(code)
+
+
+def _finalize() -> None:
+    with contextlib.suppress(Exception):
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+    for one in gc.get_objects():  # without those that were frozen before the fork
+        if isinstance(one, io.IOBase):
+            with contextlib.suppress(Exception):
+                one.flush()
 
 
 def _versions() -> dict[str, str | None]:
