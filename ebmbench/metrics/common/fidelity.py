@@ -4,7 +4,7 @@ All compare features φ of generated images with those of real ones, and images 
 φ is the dataset's reference classifier (standardised by the training images), or Inception-v3 if its weights are
 given. Numbers of different φ, n or reference cannot be compared, so every one carries them in its protocol.
 
-KID and IS are of all images at once. Means over small subsets are customary, but IS of 50 images is a tenth too low,
+KID and IS are of all images at once. Means over small subsets are customary, but IS of 50 images is 5 to 8 % too low,
 and the spread of subsets of one sample says nothing about another sample: intervals come from seeds alone.
 
 The formulas are torch-fidelity's (with one subset and one split), and give its numbers; a test compares them. It is not
