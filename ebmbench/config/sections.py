@@ -177,10 +177,9 @@ class Metrics(Section):
     """How metrics are computed."""
 
     cells: int = Field(512, ge=16, description="quadrature cells per axis")
-    projections: int = Field(128, ge=1, description="directions of the sliced Wasserstein distance")
+    projections: int = Field(1024, ge=1, description="directions of the sliced Wasserstein distance, above the plane")
     block: int = Field(1000, ge=2, description="samples per block of MMD²")
     reference: int = Field(10_000, ge=2, description="training images that generated ones are compared with")
-    kid_subset: int = Field(250, ge=2, description="images per subset of KID")
     inception_weights: File | None = Field(None, description="file with Inception-v3 weights; null: our own classifier")
     ais: Annealing = Annealing()
     health: Health = Health()

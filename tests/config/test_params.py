@@ -90,6 +90,7 @@ FAULTS = {
         ("work/downloads/mine.npy", "datasets.two_moons.source: .*allowed: a path outside"),
         ("two_moons.py, tset: 5", "datasets.two_moons.tset: found an unknown key.*did you mean 'test'"),
     ],
+    "block: 1000": [("block: 1000\n  kid_subset: 250", "metrics.kid_subset: found an unknown key")],  # a key of 0.8
     "rows: 200": [("rows: [1", "params.yaml: not readable"), ("rows: 1\n  rows: 2", "params.yaml: not readable")],
 }
 

@@ -21,12 +21,14 @@ from ebmbench.features.classifier import load_classifier
 from ebmbench.metrics import class_entropy
 from ebmbench.metrics.common import fidelity
 from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable, Value
+from ebmbench.metrics.common.neighbours import expected_coverage
 from ebmbench.metrics.common.shared import Shared
 from ebmbench.workspace.store import Store
 from tests.conftest import gaussian_facts
 from tests.features.project import digits, evaluation
 
-METRICS = ["fid", "fid_ratio", "kid", "inception_score", "precision", "recall", "class_entropy"]
+METRICS = ["fid", "fid_ratio", "kid", "inception_score", "precision", "recall", "density", "coverage", "class_entropy"]
+INFINITE = [*METRICS, "fid_infinity"]  # which needs more samples than the others
 
 
 def value(name: str, e: Evaluation) -> Value:
@@ -74,28 +76,63 @@ def test_fid_is_the_frechet_distance_of_two_gaussians() -> None:
     assert value("fid", e).value == pytest.approx(expected, rel=1e-4)
 
 
-def test_kid_of_whole_sets_is_the_unbiased_mmd_of_a_cubic_kernel() -> None:
-    e = evaluation(spoilt().samples, kid_subset=300, reference=300)  # one subset: all of both
-    a, _ = features(e, e.samples)
-    b, _ = features(e, from_levels(fidelity.reference(e), 17))
+def all_pairs(a: np.ndarray, b: np.ndarray) -> float:
+    """The U-statistic of MMD² with the kernel (x·y/d + 1)³, by its definition."""
 
     def kernel(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return (x @ y.T / x.shape[1] + 1) ** 3
 
-    n = len(a)
-    within = [(kernel(x, x).sum() - np.trace(kernel(x, x))) / (n * (n - 1)) for x in (a, b)]
-    expected = sum(within) - 2 * kernel(a, b).mean()
-    assert value("kid", e).value == pytest.approx(expected, rel=1e-4)
-    assert value("kid", e).error == pytest.approx(0, abs=1e-9)
+    within = [kernel(x, x)[~np.eye(len(x), dtype=bool)].mean() for x in (a, b)]
+    return float(sum(within) - 2 * kernel(a, b).mean())
 
 
-def test_the_inception_score_is_the_mean_over_splits_of_the_exponential_of_the_divergence() -> None:
+def test_kid_is_the_unbiased_mmd_of_all_samples_and_the_whole_reference() -> None:
+    e = spoilt()
+    (a, _), (b, _) = features(e, e.samples), features(e, e.train)
+    found = value("kid", e)
+    assert found.value == pytest.approx(all_pairs(a, b), rel=1e-4)
+    assert found.error is None
+    assert "intervals are over seeds" in found.protocol
+
+
+@pytest.mark.parametrize("block", [1, 7, 100, 1000])
+def test_kid_is_the_same_whatever_the_blocks(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = (torch.randn(n, 8, generator=stream(n, "features"), dtype=torch.float64) for n in (40, 103))
+    monkeypatch.setattr(fidelity, "BLOCK", block)
+    found = fidelity.kernel_distance(a, b, fidelity.kernel_within(b))
+    assert found == pytest.approx(all_pairs(a.numpy(), b.numpy()), rel=1e-12)
+
+
+def test_kid_has_no_bias_where_subsets_of_one_law_are_compared() -> None:
+    pairs = torch.randn(30, 2, 100, 8, generator=stream(0, "features"), dtype=torch.float64)
+    found = [fidelity.kernel_distance(a, b, fidelity.kernel_within(b)) for a, b in pairs]
+    assert abs(np.mean(found)) < 3 * np.std(found) / math.sqrt(len(found))
+    assert min(found) < 0 < max(found)
+
+
+def test_the_inception_score_is_the_exponential_of_the_divergence_of_all_samples() -> None:
     e = spoilt()
     _, logits = features(e, e.samples)
-    p = scipy.special.softmax(logits, axis=1)[np.random.RandomState(fidelity.SEED).permutation(len(logits))]
-    scores = [np.exp(np.sum(part * (np.log(part) - np.log(part.mean(0))), axis=1).mean()) for part in np.split(p, 10)]
-    assert value("inception_score", e).value == pytest.approx(np.mean(scores), rel=1e-4)
-    assert value("inception_score", e).error == pytest.approx(np.std(scores), rel=1e-3)
+    p = scipy.special.softmax(logits, axis=1)
+    expected = np.exp(np.sum(p * (np.log(p) - np.log(p.mean(0))), axis=1).mean())
+    found = value("inception_score", e)
+    assert found.value == pytest.approx(expected, rel=1e-4)
+    assert found.error is None
+    assert "intervals are over seeds" in found.protocol
+
+
+def test_the_inception_score_of_sure_classes_is_their_number() -> None:
+    sure = 100 * torch.eye(10)
+    assert fidelity.inception_score(sure.repeat(5, 1)) == pytest.approx(10)
+    assert fidelity.inception_score(sure[:4].repeat(5, 1)) == pytest.approx(4)
+    assert fidelity.inception_score(sure[:1].repeat(5, 1)) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", INFINITE)
+def test_the_same_images_in_another_order_have_the_same_number(name: str) -> None:
+    e = spoilt()
+    again = evaluation(e.samples[torch.randperm(len(e.samples), generator=stream(1, "order"))])
+    assert value(name, again).value == pytest.approx(value(name, e).value, rel=1e-9)
 
 
 def test_precision_and_recall_are_shares_inside_the_others_balls() -> None:
@@ -108,6 +145,29 @@ def test_precision_and_recall_are_shares_inside_the_others_balls() -> None:
 
     assert value("precision", e).value == pytest.approx(inside(a, b), abs=2 / len(a))
     assert value("recall", e).value == pytest.approx(inside(b, a), abs=2 / len(b))
+
+
+def test_density_and_coverage_look_at_balls_to_the_fifth_neighbour() -> None:
+    e = spoilt()
+    (a, _), (b, _) = features(e, e.samples), features(e, e.train)
+    radius = np.sort(scipy.spatial.distance.cdist(b, b))[:, 5]
+    held = scipy.spatial.distance.cdist(a, b) <= radius
+    assert value("density", e).value == pytest.approx(held.sum(1).mean() / 5, abs=2 / len(a))
+    assert value("coverage", e).value == pytest.approx(held.any(0).mean(), abs=2 / len(b))
+
+
+def test_real_images_are_covered_as_the_protocol_says_and_a_collapsed_sampler_is_dense_but_covers_little() -> None:
+    e = evaluation(None)
+    real = value("coverage", evaluation(e.test))
+    expected = expected_coverage(500, 1297, 5)
+    assert f"k = 5, the truth gets {expected:.3f}" in real.protocol
+    assert real.value == pytest.approx(expected, abs=0.03)
+    assert value("density", evaluation(e.test)).value == pytest.approx(1, abs=0.1)
+    made = load_classifier(digits() / "features/digits")
+    ones = evaluation(e.train[made.classify(e.train) == 0][:20].repeat(25, 1, 1, 1))  # 500 copies of 20 noughts
+    assert value("coverage", ones).value < 0.15
+    assert value("density", ones).value > 1.2
+    assert value("precision", ones).value == 1  # which does not see it
 
 
 def test_class_entropy_is_one_for_equal_classes_and_zero_for_one() -> None:
@@ -148,12 +208,12 @@ def test_the_ratio_compares_equal_numbers_of_images() -> None:
     assert value("fid_ratio", evaluation(samples[:200])).n == 200
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", INFINITE)
 def test_a_value_says_what_it_rests_on(name: str) -> None:
-    found = value(name, evaluation(evaluation(None).test[:100], kid_subset=50, reference=400))
-    assert found.n == 100
+    found = value(name, evaluation(evaluation(None).test[:260], reference=400))
+    assert found.n == 260
     assert found.protocol.startswith(
-        f"{load_classifier(digits() / 'features/digits').name}; 100 samples by hand (kind exact)"
+        f"{load_classifier(digits() / 'features/digits').name}; 260 samples by hand (kind exact)"
     )
     if name != "class_entropy":
         assert "reference 400 of 1297 training images" in found.protocol
@@ -165,11 +225,6 @@ def test_a_value_of_unverified_files_says_so() -> None:
     doubtful = replace(e, facts=replace(e.facts, licence=e.facts.licence + UNVERIFIED))
     assert value("fid", doubtful).protocol.endswith("training images, of unverified files")
     assert "unverified" not in value("fid", e).protocol
-
-
-def test_kids_subsets_are_never_larger_than_the_samples() -> None:
-    found = value("kid", evaluation(evaluation(None).test[:40]))
-    assert "100 subsets of 40" in found.protocol
 
 
 def test_the_same_numbers_whatever_the_global_seeds_which_are_kept() -> None:
@@ -215,20 +270,22 @@ def test_a_damaged_reference_changes_no_number(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [10, 300, 1234])
-def test_the_formulas_are_torch_fidelitys_bit_for_bit(count: int) -> None:
+def test_the_formulas_are_torch_fidelitys(count: int) -> None:
+    """Bit for bit, but for KID, which it computes of one subset as large as both sides."""
     theirs = torch_fidelity()
     a, b = (torch.randn(n, 64, generator=stream(n, "features"), dtype=torch.float64) for n in (count, 1297))
     statistics = [theirs.metric_fid.fid_features_to_statistics(x) for x in (a, b)]
     fid = theirs.metric_fid.fid_statistics_to_metric(*statistics, False)[theirs.KEY_METRIC_FID]
     assert fidelity.frechet_distance(fidelity.moments(a), fidelity.moments(b)) == fid
-    options = {"kid_subsets": 100, "kid_subset_size": min(count, 100), "rng_seed": fidelity.SEED, "verbose": False}
-    kid = theirs.metric_kid.kid_features_to_metric(a, b, **options)
-    assert fidelity.kernel_distance(a.numpy(), b.numpy(), min(count, 100)) == tuple(kid.values())
-    score = theirs.metric_isc.isc_features_to_metric(a[:, :10], fidelity.IS_SPLITS, True, fidelity.SEED)
-    assert fidelity.inception_score(a[:, :10]) == tuple(score.values())
+    options = {"kid_subsets": 1, "kid_subset_size": count, "rng_seed": 0, "verbose": False}
+    kid = theirs.metric_kid.kid_features_to_metric(a, b[:count], **options)[theirs.KEY_METRIC_KID_MEAN]
+    within = fidelity.kernel_within(b[:count])
+    assert fidelity.kernel_distance(a, b[:count], within) == pytest.approx(kid, rel=1e-9, abs=1e-12)
+    score = theirs.metric_isc.isc_features_to_metric(a[:, :10], 1, False)[theirs.KEY_METRIC_ISC_MEAN]
+    assert fidelity.inception_score(a[:, :10]) == score
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", INFINITE)
 def test_what_cannot_be_computed_says_why(name: str) -> None:
     compute = load("metrics", name).compute
     e = evaluation(evaluation(None).test[:50])
@@ -243,6 +300,7 @@ def test_what_cannot_be_computed_says_why(name: str) -> None:
         (evaluation(None), "there are no samples"),
         (evaluation(broken), "1 of 50 samples are not finite"),
         (evaluation(e.samples[:9]), "needs 10 samples, has 9"),
+        *([(evaluation(e.samples, reference=9), "needs 10 training images")] if name != "class_entropy" else []),
     ]:
         with pytest.raises(Unavailable, match=reason):
             compute(case)

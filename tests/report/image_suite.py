@@ -22,6 +22,9 @@ DIRECTIONS = {
     "inception_score": "higher",
     "precision": "higher",
     "recall": "higher",
+    "coverage": "higher",
+    "density": "higher",
+    "fid_infinity": "lower",
     "class_entropy": "higher",
 }
 AIS = {"ais_optimistic": "higher", "ais_pessimistic": "higher", "ais_gap": "lower", "ais_ess": "higher"}
@@ -162,6 +165,9 @@ def _values(ratio: float) -> dict[str, float]:
         "inception_score": 1 + 8 / (1 + 0.3 * ratio),
         "precision": 1 / (1 + ratio),
         "recall": 1 / (1 + 0.8 * ratio),
+        "coverage": 0.8 / (1 + 0.7 * ratio),
+        "density": 1 / (1 + 0.9 * ratio),
+        "fid_infinity": 12.5 * ratio - 0.6,
         "class_entropy": 2.3 / (1 + 0.1 * ratio),
     }
 

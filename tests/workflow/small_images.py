@@ -14,7 +14,7 @@ SHORT: dict[str, Any] = {
     "models": {"unet": {"width": 8}},
     "sampling": {"chains": 20, "short": 2, "long": 3},
     "features": {"epochs": 1},
-    "metrics": {"reference": 40, "kid_subset": 10},
+    "metrics": {"reference": 40},
     "methods": {
         "mle": {"sampler": {"steps": 2}, "buffer": 24},
         "ncsn": {"sampler": {"steps": 2, "levels": 3}},

@@ -57,7 +57,7 @@ class Bench:
         (features, logits), (real, _) = (extract(to_levels(x, levels), extractor) for x in (samples, data.train))
         return {
             "fid": frechet_distance(moments(features), moments(real)),
-            "inception_score": inception_score(logits)[0],
+            "inception_score": inception_score(logits),
         }
 
 

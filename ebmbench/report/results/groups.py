@@ -11,7 +11,8 @@ COSTS = ("energy_evaluations", "input_gradients", "parameter_gradients", "passes
 TRIO = ("kl", "fisher", "off_support")  # shown together: a small error of the score says nothing about mass
 MAIN = (*TRIO, "mode_density", "mode_sampler", "oracle_gap")
 RATIO = "fid_ratio"  # the main metric of images
-IMAGE = (RATIO, "fid", "kid", "inception_score", "precision", "recall", "class_entropy")
+FEATURES = ("fid", "fid_infinity", "kid", "inception_score", "precision", "recall", "density", "coverage")
+IMAGE = (RATIO, *FEATURES, "class_entropy")
 AIS = ("ais_optimistic", "ais_pessimistic", "ais_gap", "ais_ess")
 
 HEADINGS = {
@@ -27,6 +28,7 @@ HEADINGS = {
     "log_likelihood": "log-likelihood",
     "fid_ratio": "FID ratio",
     "fid": "FID",
+    "fid_infinity": "FID∞",
     "kid": "KID",
     "inception_score": "IS",
     "ais_optimistic": "log-likelihood, optimistic",

@@ -64,8 +64,9 @@ READ = (
     "The **FID ratio** is the FID of the samples divided by that of test images with Gaussian noise of deviation 0.2 "
     "(*noisy*, with another draw of it, has a ratio of about 1): below 1, samples are closer to the data than visibly "
     "noisy images are. "
-    "Read it with **precision** (do samples look like data), **recall** (are all data covered) and **class entropy** "
-    "(how evenly samples fall into classes): never by a classifier's confidence alone, which a model can raise with "
+    "Read it with **precision** and **density** (do samples look like data), **recall** and **coverage** (are all data "
+    "covered; coverage does not trust a few samples far off) and **class entropy** (how evenly samples fall into "
+    "classes): never by a classifier's confidence alone, which a model can raise with "
     "images of one class, or with images of nothing. *oracle* is held-out real images as if they were sampled, the "
     "floor of each metric; *gaussian* knows the data's mean and covariance only; none of the three competes."
 )
