@@ -2,6 +2,10 @@
 
 All of it is in `state()`, and every random draw is named by its step, so a trainer that is restored from a checkpoint
 takes the same steps as one that never stopped, bit for bit.
+
+Methods are compared under common random numbers: first weights and batches come from streams without a method in their
+name, so that within one seed and dataset they are the same for all methods with the same network. Noise, levels and
+chains belong to the method, and so do their streams.
 """
 
 import copy
@@ -21,6 +25,8 @@ from ebmbench.training.divergence import Diverged as Diverged
 from ebmbench.training.divergence import Watch, readings
 from ebmbench.training.job import Job, name_device
 from ebmbench.workspace.layout import PARAMS_YAML
+
+COMMON = "common"  # in the names of streams, the place of the method for what all methods share
 
 
 class Average:
@@ -84,11 +90,11 @@ class Trainer:
 
     def __init__(self, job: Job, data: Tensor) -> None:
         self.job, self.data = job, data
-        start = draws(job.seed, job.facts.name, job.method, "start")
-        self.model = load("models", job.settings.model).Model(job.model, job.facts).initialise(start("weights"))
+        network = load("models", job.settings.model).Model(job.model, job.facts)
+        self.model = network.initialise(draws(job.seed, job.facts.name, COMMON, "weights")(job.settings.model))
         self.method = load("methods", job.method).Method(job.settings, job.facts)
         self.method.observe(data)
-        self.method.initialise(start, self.model)
+        self.method.initialise(draws(job.seed, job.facts.name, job.method, "start"), self.model)
         self.device = open_device(job.training.device)
         self.model.to(self.device)
         self.method.to(self.device)
@@ -130,14 +136,12 @@ class Trainer:
         """One optimiser step; raises `Diverged` before any weight is touched by a bad value."""
         rate = self.job.settings.learning_rate * 0.5 * (1 + math.cos(math.pi * self.progress))
         rate *= 0.5 ** len(self.faults)
-        again = ("restart", len(self.faults)) if self.faults else ()
-        draw = draws(self.job.seed, self.job.facts.name, self.job.method, self.step, *again)
         if (renew := getattr(self.model, "renew", None)) is not None:  # a network that changes once a step, and no more
             renew()
         self.optimiser.zero_grad()
         seen: list[Tensor] = []
         self.meter.seen = seen
-        loss = self.method(self.meter, self._batch(draw), draw)
+        loss = self.method(self.meter, self._batch(self._draws(COMMON)), self._draws(self.job.method))
         self.meter.backward(loss)
         gradients = [p.grad for p in self.parameters if p.grad is not None]
         norm, most = joint_norm(gradients), self.job.training.clip
@@ -151,6 +155,11 @@ class Trainer:
         self.step += 1
         self.average.update(self.step)
         return values["loss"], values["gradient_norm"]
+
+    def _draws(self, owner: str) -> Draw:
+        """The streams of this step that belong to the method, or to all methods; a restart has its own."""
+        again = ("restart", len(self.faults)) if self.faults else ()
+        return draws(self.job.seed, self.job.facts.name, owner, self.step, *again)
 
     def finish(self) -> None:
         """Replace the weights by their averages."""
