@@ -35,7 +35,7 @@ PAPER = "Gutmann & Hyvärinen, Noise-contrastive estimation, AISTATS 2010"
 YEAR = 2010
 EXAMPLES = [{"noise": "uniform", "ratio": 3}]
 RECOVERY = {"ratio": 4}
-RECOVERY_STEPS = 900  # in ten dimensions c starts far from log Z, and a sure classifier learns slowly
+RECOVERY_STEPS = 900  # in ten dimensions a classifier is soon sure, and learns slowly
 
 
 def noise_contrastive(energy: Energy, c: Tensor, x: Tensor, noise: Tensor, log_noise: "LogDensity") -> Tensor:

@@ -10,6 +10,7 @@ chains belong to the method, and so do their streams.
 
 import copy
 import math
+from dataclasses import asdict
 from typing import Any
 
 import torch
@@ -17,7 +18,7 @@ from torch import Tensor, nn
 
 from ebmbench.config.registry import load
 from ebmbench.core.checkpoint import add_prefix, select_prefix
-from ebmbench.core.meter import Counts, Meter
+from ebmbench.core.meter import Counts, Meter, StepCost
 from ebmbench.core.streams import Draw, draws, normal
 from ebmbench.core.torch_compat import Adam
 from ebmbench.errors import UserError
@@ -98,7 +99,7 @@ class Trainer:
         self.device = open_device(job.training.device)
         self.model.to(self.device)
         self.method.to(self.device)
-        self.meter = Meter(self.model, seen=[])
+        self.meter, self.step_cost = Meter(self.model, seen=[]), StepCost()
         own = [parameter for parameter in self.method.parameters() if parameter.requires_grad]
         self.parameters: list[Tensor] = [*self.model.parameters(), *own]
         betas = (job.training.beta1, 0.999)
@@ -136,13 +137,11 @@ class Trainer:
         """One optimiser step; raises `Diverged` before any weight is touched by a bad value."""
         rate = self.job.settings.learning_rate * 0.5 * (1 + math.cos(math.pi * self.progress))
         rate *= 0.5 ** len(self.faults)
-        if (renew := getattr(self.model, "renew", None)) is not None:  # a network that changes once a step, and no more
-            renew()
         self.optimiser.zero_grad()
         seen: list[Tensor] = []
         self.meter.seen = seen
-        loss = self.method(self.meter, self._batch(self._draws(COMMON)), self._draws(self.job.method))
-        self.meter.backward(loss)
+        with self.step_cost.charge(self.meter.counts, self.step):
+            loss = self._differentiate()
         gradients = [p.grad for p in self.parameters if p.grad is not None]
         norm, most = joint_norm(gradients), self.job.training.clip
         values = readings(loss, norm, seen, self.method.last)
@@ -155,6 +154,14 @@ class Trainer:
         self.step += 1
         self.average.update(self.step)
         return values["loss"], values["gradient_norm"]
+
+    def _differentiate(self) -> Tensor:
+        """The loss of the next batch; its gradients are in the parameters."""
+        if (renew := getattr(self.model, "renew", None)) is not None:  # a network that changes once a step, and no more
+            renew()
+        loss: Tensor = self.method(self.meter, self._batch(self._draws(COMMON)), self._draws(self.job.method))
+        self.meter.backward(loss)
+        return loss
 
     def _draws(self, owner: str) -> Draw:
         """The streams of this step that belong to the method, or to all methods; a restart has its own."""
@@ -201,12 +208,14 @@ class Trainer:
         for i, moments in self.optimiser.state_dict()["state"].items():
             tensors |= add_prefix(f"optimiser.{i}", moments)
         header = {"step": self.step, "counts": self.meter.counts.as_dict(), "history": list(self.history)}
+        header["step_cost"] = asdict(self.step_cost)
         return tensors, header | {"watch": self.watch.state(), "healthy": self.healthy, "faults": self.faults}
 
     def restore(self, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
         """Become the trainer whose `state()` this was."""
         self.step = header["step"]
         self.meter.counts = Counts(**header["counts"])
+        self.step_cost = StepCost(**header.get("step_cost", {}))
         self.watch.restore(header["watch"])
         self.healthy, self.faults = header["healthy"], header["faults"]
         self.model.load_state_dict(select_prefix("model", tensors))
