@@ -114,7 +114,9 @@ def test_an_edit_of_the_source_since_the_data_were_prepared_is_refused(tmp_path:
 def test_files_are_refused_before_anything_runs(tmp_path: Path, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "require_declared", lambda root, stage: None)
     root = make(tmp_path, source)
-    line = rf"training\.data_per_seed: found true, but {source} has neither density\(\) nor sample\(\) \(on points\), allowed: false"
+    line = (
+        rf"data_per_seed: found true, but {source} has neither density\(\) nor sample\(\) \(on points\), allowed: false"
+    )
     with pytest.raises(UserError, match=line):
         check_suite(root, load_params(root))
     make(tmp_path, source, training={"data_per_seed": False})

@@ -40,6 +40,7 @@ from ebmbench.workspace.reads import Reads, listening
 
 CONTRACT = ("sample", "log_prob", "score", "smoothed", "centres")  # what baselines and metrics ask of a density
 MAIN = "dataset.py"  # of a source that is a folder
+Sampler = tuple[Callable[[int, Generator], Any], str]
 
 
 @dataclass(frozen=True)
@@ -99,10 +100,9 @@ def open_source(name: str, entry: Dataset, root: Path) -> Source:
 
 def open_truth(name: str, entry: Dataset, root: Path, prepared: Path) -> Truth:
     """Open only the exact density, if there is one, from the very files that `prepare` read; others are refused."""
-    path = source_path(root, entry.source, name)
-    if path.suffix != ".py":
+    if source_path(root, entry.source, name).suffix != ".py":
         return Truth(None, {})
-    with _open_again(name, entry, path, root, prepared) as (function, reads):
+    with _open_again(name, entry, root, prepared) as (function, reads):
         density = _density(function)
     return Truth(density, {**_origin(reads), "entry": describe_entry(entry)})
 
@@ -110,24 +110,23 @@ def open_truth(name: str, entry: Dataset, root: Path, prepared: Path) -> Truth:
 def draw_training_set(name: str, entry: Dataset, root: Path, prepared: Path, seed: int) -> Tensor:
     """Another training set `(entry.train, *event)` of the dataset, which depends on the seed, from the same files."""
     require_sampler(name, entry, root)
-    with _open_again(name, entry, source_path(root, entry.source, name), root, prepared) as (function, _):
-        return _draw(name, entry, function, _density(function), {"train": stream(seed, "data", name, "per_seed")})[0]
+    with _open_again(name, entry, root, prepared) as (function, _):
+        sampler = _sampler(function, _density(function), entry.source, name)
+        return _draw(sampler, entry.train, stream(seed, "data", name, "per_seed"), name)
 
 
 def require_sampler(name: str, entry: Dataset, root: Path) -> None:
     """Refuse `training.data_per_seed` for data that come from files: there is no density to draw others from."""
     path = source_path(root, entry.source, name)
     if path.suffix != ".py" or _reads_files(_function(_module(path, Reads(root)), entry, name)):
-        found = f"found true, but {entry.source} has neither density() nor sample()"
-        raise UserError(f"{PARAMS_YAML}: training.data_per_seed: {found} (on {name}), allowed: false")
+        found = f"found true, but {entry.source} has neither density() nor sample() (on {name}), allowed: false"
+        raise UserError(f"{PARAMS_YAML}: training.data_per_seed: {found}")
 
 
 @contextmanager
-def _open_again(
-    name: str, entry: Dataset, path: Path, root: Path, prepared: Path
-) -> Iterator[tuple[Callable[..., Any], Reads]]:
+def _open_again(name: str, entry: Dataset, root: Path, prepared: Path) -> Iterator[tuple[Callable[..., Any], Reads]]:
     """The function of a Python source, to be called inside; refuses files that are not those that `prepare` read."""
-    reads = Reads(root)
+    path, reads = source_path(root, entry.source, name), Reads(root)
     with _watch(reads, entry, name):
         yield _function(_module(path, reads), entry, name), reads
     written = read_json(prepared / "source.json")
@@ -212,29 +211,21 @@ def _open_python(name: str, entry: Dataset, path: Path, reads: Reads) -> Source:
     if _reads_files(function):
         return _open_images(name, entry, module, function, reads)
     density = _density(function)
-    generators = {split: stream(DATA_SEED, "data", name, split) for split in ("train", "test")}
-    train, test = _draw(name, entry, function, density, generators)
+    sampler = _sampler(function, density, entry.source, name)
+    sizes = {"train": entry.train, "test": entry.test}
+    train, test = (_draw(sampler, n, stream(DATA_SEED, "data", name, split), name) for split, n in sizes.items())
+    if train.shape[1:] != test.shape[1:]:
+        found = f"{sampler[1]}: found shapes {tuple(train.shape)} and {tuple(test.shape)}"
+        raise UserError(f"{found}, allowed: events of one shape (params.yaml: datasets.{name})")
     return Source(train, test, density, getattr(module, "LICENCE", "unknown"))
 
 
-def _draw(
-    name: str, entry: Dataset, function: Callable[..., Any], density: Density | None, splits: dict[str, Generator]
-) -> list[Tensor]:
-    """Draw splits, as many events of each as the entry says."""
-    draw, call = _sampler(function, density, entry.source, name)
-    drawn = []
-    for split, generator in splits.items():
-        count = getattr(entry, split)
-        drawn.append(check_rows(to_rows(draw(count, generator), count, call, name), call, name))
-    if len({rows.shape[1:] for rows in drawn}) > 1:
-        shapes = " and ".join(str(tuple(rows.shape)) for rows in drawn)
-        raise UserError(f"{call}: found shapes {shapes}, allowed: events of one shape (params.yaml: datasets.{name})")
-    return drawn
+def _draw(sampler: Sampler, count: int, generator: Generator, name: str) -> Tensor:
+    draw, call = sampler
+    return check_rows(to_rows(draw(count, generator), count, call, name), call, name)
 
 
-def _sampler(
-    function: Callable[..., Any], density: Density | None, source: str, name: str
-) -> tuple[Callable[[int, Generator], Any], str]:
+def _sampler(function: Callable[..., Any], density: Density | None, source: str, name: str) -> Sampler:
     """The function that draws events, and how error messages write its call."""
     call = f"{source}: {getattr(function, '__name__', type(function).__name__)}"
     where = f"(params.yaml: datasets.{name})"
