@@ -97,6 +97,9 @@ class Training(Section):
         "auto", description="where networks are trained and sampled; auto: on a GPU if there is one"
     )
     data_noise: float = Field(0.0, ge=0, description="deviation of Gaussian noise added to data, in units of lengths")
+    data_per_seed: bool = Field(
+        False, description="each seed draws a training set of its own; only for data with a density or sample()"
+    )
     snapshots: list[Annotated[float, Field(gt=0, lt=1)]] = Field(
         [], description="shares of the budget at which the model is kept, to be judged by the first metric"
     )

@@ -5,8 +5,16 @@ evaluation costs 1, an input gradient 2 (there and back), and the parameter grad
 its graph holds: 1 for an energy, 2 for a score that was itself differentiated. A network that gives the score as a
 vector needs one pass for it. A second derivative along a direction goes back through both passes of the score and
 costs two more. Counts are integers and the same on every machine, so a faster computer cannot stretch a budget.
+
+A pass is no fixed amount of arithmetic: the way back to the weights multiplies twice as many matrices as the way
+there. So the FLOPs of matrix products and convolutions (two for each multiplication with its addition) are counted
+beside passes, by torch's formulas. To look at every operation takes longer than the operations of a small network, so
+only steps 0, 1, 2, 4, 8, … are looked at. The others are charged what the last of these cost per pass, which is exact
+where all steps do the same.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,20 +22,42 @@ import torch
 from torch import Tensor, nn
 
 from ebmbench.core.energy import energy_and_score, energy_score_and_curvature, fixed, score
+from ebmbench.core.torch_compat import FlopCounter
 
 
 @dataclass
 class Counts:
-    """Events sent through the network so far, by purpose, and the passes they add up to."""
+    """Events sent through the network so far, by purpose, the passes they add up to, and FLOPs of training steps."""
 
     energy_evaluations: int = 0
     input_gradients: int = 0
     parameter_gradients: int = 0
     passes: int = 0
+    flops: int = 0
 
     def as_dict(self) -> dict[str, int]:
-        """The four counts by name."""
+        """The counts by name."""
         return asdict(self)
+
+
+@dataclass
+class StepCost:
+    """The FLOPs of the last training step that was looked at, and its passes."""
+
+    flops: int = 0
+    passes: int = 0
+
+    @contextmanager
+    def charge(self, counts: Counts, step: int) -> Iterator[None]:
+        """Add the FLOPs of training step `step`, which runs inside, to the counts."""
+        before, looked_at = counts.passes, step & (step - 1) == 0 or not self.passes
+        if looked_at:
+            with FlopCounter() as counter:
+                yield
+            self.flops, self.passes = counter.flops, counts.passes - before
+        else:
+            yield
+        counts.flops += self.flops * (counts.passes - before) // max(self.passes, 1)
 
 
 @dataclass

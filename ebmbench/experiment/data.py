@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from torch import Tensor
 
 from ebmbench.config.sections import Dataset
 from ebmbench.core.dataset import Facts
 from ebmbench.data.common.densities import Density
-from ebmbench.data.common.sources import Source, describe_entry, open_source
+from ebmbench.data.common.sources import Source, describe_entry, draw_training_set, open_source
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,14 @@ def make_data(name: str, train: Tensor, test: Tensor, density: Density | None = 
     """Data that an experiment makes itself, `(N, *event)`; `name` names their random streams."""
     facts = Facts.of(name, train.numpy(), test.numpy(), licence="CC0-1.0", hash=hash_arrays([train, test]))
     return Data(train, test, facts, density)
+
+
+def draw_data_of_seed(facts: Facts, entry: Dataset, root: Path, prepared: Path, seed: int) -> tuple[Tensor, Facts]:
+    """A training set of the seed's own, and its facts; `facts` are of the prepared one, whose test set stays."""
+    train = draw_training_set(facts.name, entry, root, prepared, seed)
+    test = np.empty((facts.test, 0))  # only its size is a fact
+    own = Facts.of(facts.name, train.numpy(), test, licence=facts.licence, hash=hash_arrays([train]))
+    return train, own
 
 
 def source_arrays(source: Source) -> dict[str, Tensor]:

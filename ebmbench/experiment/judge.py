@@ -34,7 +34,7 @@ from ebmbench.workspace.files import load_arrays, read_json, sha256_of, write_js
 from ebmbench.workspace.layout import PARAMS_YAML
 from ebmbench.workspace.store import Store, digest
 
-COUNTS = ("energy_evaluations", "input_gradients", "parameter_gradients", "passes")
+COUNTS = ("energy_evaluations", "input_gradients", "parameter_gradients", "passes", "flops")
 
 
 def compute_metrics(evaluations: Evaluations, metrics: Iterable[str]) -> Values:

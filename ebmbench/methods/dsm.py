@@ -6,7 +6,8 @@ With x̃ = x + σε, ε ~ N(0, I), and s = −∇E:
 
 It equals explicit score matching to the density of x̃ plus a constant, so what is learned is the data *smoothed
 by σ*; evaluation compares with both. Vincent (2011); Amini 5.1; Xu (2022) A.1. Differs from the paper: the
-score is that of an energy network.
+score is that of an energy network, and is measured in the data's unit, L × unit², so that the length of the gradient,
+which is clipped, does not depend on the unit.
 """
 
 from typing import Any
@@ -50,8 +51,8 @@ class Method(method.Method):
 
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
         """One batch with fresh noise."""
-        noise = normal(x, draw("noise"))
-        return denoising_score_matching(energy, x, noise, self.settings.sigma * self.facts.unit)
+        unit, noise = self.facts.unit, normal(x, draw("noise"))
+        return unit**2 * denoising_score_matching(energy, x, noise, self.settings.sigma * unit)
 
     @classmethod
     def target(cls, settings: Settings, density: Any, scale: float) -> Any:

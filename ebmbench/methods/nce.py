@@ -5,7 +5,9 @@ G(u) = log p_θ(u) − log p_n(u) − log ν:
 
     L = mean softplus(−G(x)) + ν · mean softplus(G(y)).
 
-The optimum has p_θ normalised, so c tends to log Z. Gutmann & Hyvärinen (2010); Xu (2022) 2.2.3.3; Jin 4.1.
+The optimum has p_θ normalised, so c tends to log Z, which moves by d·log u when the data's unit is divided by u. So c
+starts where the first model explains noise (`matched`), and nothing depends on the unit. Gutmann & Hyvärinen (2010);
+Xu (2022) 2.2.3.3; Jin 4.1.
 Differs from the paper: the noise is a Gaussian with the data's mean and covariance × 1.2, or uniform on a box
 around the data, or a mixture of Gaussians about some of the data (`mixture`). The nearer noise is to data, the more
 there is to learn from telling them apart: on images a single Gaussian is told from data at a glance, and teaches
@@ -33,7 +35,7 @@ PAPER = "Gutmann & Hyvärinen, Noise-contrastive estimation, AISTATS 2010"
 YEAR = 2010
 EXAMPLES = [{"noise": "uniform", "ratio": 3}]
 RECOVERY = {"ratio": 4}
-RECOVERY_STEPS = 900  # in ten dimensions c starts far from log Z, and a sure classifier learns slowly
+RECOVERY_STEPS = 900  # in ten dimensions a classifier is soon sure, and learns slowly
 
 
 def noise_contrastive(energy: Energy, c: Tensor, x: Tensor, noise: Tensor, log_noise: "LogDensity") -> Tensor:
@@ -64,7 +66,7 @@ class Settings(method.Settings):
     anchors: int = Field(1000, ge=1, description="data that the mixture's Gaussians stand about")
     width: float = Field(0.1, gt=0, description="the smallest of their deviations, in units of lengths")
     widths: int = Field(4, ge=1, description="how many deviations, each twice the one before")
-    matched: bool = Field(False, description="c starts where the first model explains noise; else at 0")
+    matched: bool = Field(True, description="c starts where the first model explains noise; else at 0")
 
 
 class Method(method.Method):

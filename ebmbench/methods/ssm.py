@@ -8,7 +8,8 @@ Its expectation over v is implicit score matching, ½‖s‖² + tr ∇s (Hyvär
 estimate of the trace alone. v is Rademacher, Gaussian, or uniform on the sphere of radius √D: on the *unit* sphere
 the covariance is 1/D, and the trace would come out divided by the dimension. Data that lie on few grey values or on
 a thin sheet have no score to match: `sigma` > 0 adds noise first, and what is learned is the data smoothed by σ. Song
-et al. (2019); Amini 5.2; Xu (2022) 2.9.
+et al. (2019); Amini 5.2; Xu (2022) 2.9. Differs from the paper: the score is measured in the data's unit, L × unit², so
+that the length of the gradient, which is clipped, does not depend on the unit.
 """
 
 import math
@@ -57,11 +58,12 @@ class Method(method.Method):
 
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
         """One batch with fresh directions, smoothed if asked for."""
+        unit = self.facts.unit
         if self.settings.sigma:
-            x = x + self.settings.sigma * self.facts.unit * normal(x, draw("noise"))
+            x = x + self.settings.sigma * unit * normal(x, draw("noise"))
         shape = (self.settings.projections, *x.shape)
         directions = draw_directions(self.settings.directions, shape, draw("directions")).to(x)
-        return sliced_score_matching(energy, x, directions, self.settings.variance_reduced)
+        return unit**2 * sliced_score_matching(energy, x, directions, self.settings.variance_reduced)
 
     @classmethod
     def target(cls, settings: Settings, density: Any, scale: float) -> Any:

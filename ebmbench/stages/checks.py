@@ -51,7 +51,7 @@ def _remember(root: Path, own: str, data: str) -> None:
 
 
 def _check_cells(root: Path, params: Params) -> None:
-    from ebmbench.data.common.sources import source_path
+    from ebmbench.data.common.sources import require_sampler, source_path
     from ebmbench.experiment.sweep import check_cell
     from ebmbench.samplers.common.choice import parse
     from ebmbench.stages.prepare import read_current_facts
@@ -60,6 +60,8 @@ def _check_cells(root: Path, params: Params) -> None:
         parse(params.on(dataset).sampling.sampler, PARAMS_YAML, "sampling")
         entry = params.datasets[dataset]
         source_path(root, entry.source, dataset)
+        if params.on(dataset).training.data_per_seed:
+            require_sampler(dataset, entry, root)
         facts = read_current_facts(prepared_folder(root, dataset), entry, root)
         for method in params.benchmark.methods:
             check_cell(params, Cell(root, params.benchmark.suite, dataset, method), facts)

@@ -3,10 +3,12 @@
 import csv
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from ebmbench.config.params import load_params
 from ebmbench.core.dataset import load_facts, read_split
+from ebmbench.experiment.data import draw_data_of_seed
 from ebmbench.experiment.runs import train_run
 from ebmbench.experiment.sweep import cell_jobs, check_cell
 from ebmbench.stages.runner import stage_main
@@ -23,10 +25,14 @@ def train_cell(root: Path, dataset: str, method: str, fresh: bool = False) -> No
     cell = Cell(root, params.benchmark.suite, dataset, method, fresh)
     facts = load_facts(cell.data)
     check_cell(params, cell, facts)
-    data = read_split(cell.data, "train")
-    store = Store(cell.work, fresh)
-    jobs = progress.each(cell_jobs(params, method, facts))
-    done = {job.label: train_run(job, data, store).folder for job in jobs}
+    store, shared = Store(cell.work, fresh), read_split(cell.data, "train")
+    done = {}
+    for one in progress.each(cell_jobs(params, method, facts)):
+        job, data = one, shared
+        if job.training.data_per_seed:
+            data, own = draw_data_of_seed(facts, params.datasets[dataset], root, cell.data, job.seed)
+            job = replace(job, facts=own)
+        done[job.label] = train_run(job, data, store).folder
     with materialising(cell.folder / "train", TRAINED) as folder:
         for label, run in done.items():
             (folder / label).mkdir(parents=True)

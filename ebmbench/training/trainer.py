@@ -2,10 +2,15 @@
 
 All of it is in `state()`, and every random draw is named by its step, so a trainer that is restored from a checkpoint
 takes the same steps as one that never stopped, bit for bit.
+
+Methods are compared under common random numbers: first weights and batches come from streams without a method in their
+name, so that within one seed and dataset they are the same for all methods with the same network. Noise, levels and
+chains belong to the method, and so do their streams.
 """
 
 import copy
 import math
+from dataclasses import asdict
 from typing import Any
 
 import torch
@@ -13,7 +18,7 @@ from torch import Tensor, nn
 
 from ebmbench.config.registry import load
 from ebmbench.core.checkpoint import add_prefix, select_prefix
-from ebmbench.core.meter import Counts, Meter
+from ebmbench.core.meter import Counts, Meter, StepCost
 from ebmbench.core.streams import Draw, draws, normal
 from ebmbench.core.torch_compat import Adam
 from ebmbench.errors import UserError
@@ -21,6 +26,8 @@ from ebmbench.training.divergence import Diverged as Diverged
 from ebmbench.training.divergence import Watch, readings
 from ebmbench.training.job import Job, name_device
 from ebmbench.workspace.layout import PARAMS_YAML
+
+COMMON = "common"  # in the names of streams, the place of the method for what all methods share
 
 
 class Average:
@@ -84,15 +91,15 @@ class Trainer:
 
     def __init__(self, job: Job, data: Tensor) -> None:
         self.job, self.data = job, data
-        start = draws(job.seed, job.facts.name, job.method, "start")
-        self.model = load("models", job.settings.model).Model(job.model, job.facts).initialise(start("weights"))
+        network = load("models", job.settings.model).Model(job.model, job.facts)
+        self.model = network.initialise(draws(job.seed, job.facts.name, COMMON, "weights")(job.settings.model))
         self.method = load("methods", job.method).Method(job.settings, job.facts)
         self.method.observe(data)
-        self.method.initialise(start, self.model)
+        self.method.initialise(draws(job.seed, job.facts.name, job.method, "start"), self.model)
         self.device = open_device(job.training.device)
         self.model.to(self.device)
         self.method.to(self.device)
-        self.meter = Meter(self.model, seen=[])
+        self.meter, self.step_cost = Meter(self.model, seen=[]), StepCost()
         own = [parameter for parameter in self.method.parameters() if parameter.requires_grad]
         self.parameters: list[Tensor] = [*self.model.parameters(), *own]
         betas = (job.training.beta1, 0.999)
@@ -130,15 +137,11 @@ class Trainer:
         """One optimiser step; raises `Diverged` before any weight is touched by a bad value."""
         rate = self.job.settings.learning_rate * 0.5 * (1 + math.cos(math.pi * self.progress))
         rate *= 0.5 ** len(self.faults)
-        again = ("restart", len(self.faults)) if self.faults else ()
-        draw = draws(self.job.seed, self.job.facts.name, self.job.method, self.step, *again)
-        if (renew := getattr(self.model, "renew", None)) is not None:  # a network that changes once a step, and no more
-            renew()
         self.optimiser.zero_grad()
         seen: list[Tensor] = []
         self.meter.seen = seen
-        loss = self.method(self.meter, self._batch(draw), draw)
-        self.meter.backward(loss)
+        with self.step_cost.charge(self.meter.counts, self.step):
+            loss = self._differentiate()
         gradients = [p.grad for p in self.parameters if p.grad is not None]
         norm, most = joint_norm(gradients), self.job.training.clip
         values = readings(loss, norm, seen, self.method.last)
@@ -151,6 +154,19 @@ class Trainer:
         self.step += 1
         self.average.update(self.step)
         return values["loss"], values["gradient_norm"]
+
+    def _differentiate(self) -> Tensor:
+        """The loss of the next batch; its gradients are in the parameters."""
+        if (renew := getattr(self.model, "renew", None)) is not None:  # a network that changes once a step, and no more
+            renew()
+        loss: Tensor = self.method(self.meter, self._batch(self._draws(COMMON)), self._draws(self.job.method))
+        self.meter.backward(loss)
+        return loss
+
+    def _draws(self, owner: str) -> Draw:
+        """The streams of this step that belong to the method, or to all methods; a restart has its own."""
+        again = ("restart", len(self.faults)) if self.faults else ()
+        return draws(self.job.seed, self.job.facts.name, owner, self.step, *again)
 
     def finish(self) -> None:
         """Replace the weights by their averages."""
@@ -192,12 +208,14 @@ class Trainer:
         for i, moments in self.optimiser.state_dict()["state"].items():
             tensors |= add_prefix(f"optimiser.{i}", moments)
         header = {"step": self.step, "counts": self.meter.counts.as_dict(), "history": list(self.history)}
+        header["step_cost"] = asdict(self.step_cost)
         return tensors, header | {"watch": self.watch.state(), "healthy": self.healthy, "faults": self.faults}
 
     def restore(self, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
         """Become the trainer whose `state()` this was."""
         self.step = header["step"]
         self.meter.counts = Counts(**header["counts"])
+        self.step_cost = StepCost(**header.get("step_cost", {}))
         self.watch.restore(header["watch"])
         self.healthy, self.faults = header["healthy"], header["faults"]
         self.model.load_state_dict(select_prefix("model", tensors))

@@ -54,4 +54,6 @@ def test_a_step_costs_what_its_formula_asks_for(case: str) -> None:
         energy.backward(method(energy, x, draws(0, step)))
         found = energy.counts.as_dict()
         names = ("energy_evaluations", "input_gradients", "parameter_gradients", "passes")
-        assert found == {name: step * BATCH * count for name, count in zip(names, expected, strict=True)}
+        assert {name: found[name] for name in names} == {
+            name: step * BATCH * count for name, count in zip(names, expected, strict=True)
+        }

@@ -162,7 +162,7 @@ def test_the_trivial_solution_is_found_out_at_an_images_temperature(tmp_path: Pa
     settings = load("methods", "mle").Settings(model="tiny", **cold)
     training = Training(budget=40_000, batch_size=8, beta1=0.0)
     network = load("models", "tiny").Settings(width=2)
-    one = Job("mle", settings, {}, 0, training, network, image_facts((1, 8, 8)))
+    one = Job("mle", settings, {}, 1, training, network, image_facts((1, 8, 8)))
     train(one, images(30, (1, 8, 8)), tmp_path / "work", tmp_path)
     status = read_json(tmp_path / "status.json")
     assert status["status"] == "diverged"
@@ -173,7 +173,7 @@ def test_the_trivial_solution_is_found_out_at_an_images_temperature(tmp_path: Pa
 
 def test_a_run_that_was_long_sick_goes_back_to_before_it_was(tmp_path: Path) -> None:
     still = {"kind": "langevin", "steps": 1, "step_size": 1e-8}
-    one = with_settings("cd", sampler=still, learning_rate=3e-2, energy_penalty=10.0)
+    one = with_settings("cd", sampler=still, learning_rate=3e-2, energy_penalty=100.0)
     again = replace(one, training=one.training.model_copy(update={"on_divergence": "restart", "restarts": 2}))
     train(again, DATA, tmp_path / "work", tmp_path)
     status = read_json(tmp_path / "status.json")

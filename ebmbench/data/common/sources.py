@@ -40,6 +40,7 @@ from ebmbench.workspace.reads import Reads, listening
 
 CONTRACT = ("sample", "log_prob", "score", "smoothed", "centres")  # what baselines and metrics ask of a density
 MAIN = "dataset.py"  # of a source that is a folder
+Sampler = tuple[Callable[[int, Generator], Any], str]
 
 
 @dataclass(frozen=True)
@@ -99,18 +100,41 @@ def open_source(name: str, entry: Dataset, root: Path) -> Source:
 
 def open_truth(name: str, entry: Dataset, root: Path, prepared: Path) -> Truth:
     """Open only the exact density, if there is one, from the very files that `prepare` read; others are refused."""
-    path, reads = source_path(root, entry.source, name), Reads(root)
-    if path.suffix != ".py":
+    if source_path(root, entry.source, name).suffix != ".py":
         return Truth(None, {})
+    with _open_again(name, entry, root, prepared) as (function, reads):
+        density = _density(function)
+    return Truth(density, {**_origin(reads), "entry": describe_entry(entry)})
+
+
+def draw_training_set(name: str, entry: Dataset, root: Path, prepared: Path, seed: int) -> Tensor:
+    """Another training set `(entry.train, *event)` of the dataset, which depends on the seed, from the same files."""
+    require_sampler(name, entry, root)
+    with _open_again(name, entry, root, prepared) as (function, _):
+        sampler = _sampler(function, _density(function), entry.source, name)
+        return _draw(sampler, entry.train, stream(seed, "data", name, "per_seed"), name)
+
+
+def require_sampler(name: str, entry: Dataset, root: Path) -> None:
+    """Refuse `training.data_per_seed` for data that come from files: there is no density to draw others from."""
+    path = source_path(root, entry.source, name)
+    if path.suffix != ".py" or _reads_files(_function(_module(path, Reads(root)), entry, name)):
+        found = f"found true, but {entry.source} has neither density() nor sample() (on {name}), allowed: false"
+        raise UserError(f"{PARAMS_YAML}: training.data_per_seed: {found}")
+
+
+@contextmanager
+def _open_again(name: str, entry: Dataset, root: Path, prepared: Path) -> Iterator[tuple[Callable[..., Any], Reads]]:
+    """The function of a Python source, to be called inside; refuses files that are not those that `prepare` read."""
+    path, reads = source_path(root, entry.source, name), Reads(root)
     with _watch(reads, entry, name):
-        density = _density(_function(_module(path, reads), entry, name))
+        yield _function(_module(path, reads), entry, name), reads
     written = read_json(prepared / "source.json")
     if written != {**written, **describe_entry(entry)}:
         raise UserError(f"{PARAMS_YAML}: datasets.{name}: not what the data were prepared from; run again")
     for file, found in reads.files.items():
         if written.get("files", {}).get(file) != found:
             raise UserError(f"{file}: not what the data in {prepared.name} were prepared from; run again")
-    return Truth(density, {**_origin(reads), "entry": describe_entry(entry)})
 
 
 def describe_entry(entry: Dataset) -> dict[str, Any]:
@@ -184,23 +208,24 @@ def _split_arrays(name: str, entry: Dataset, path: Path, rows: np.ndarray, label
 def _open_python(name: str, entry: Dataset, path: Path, reads: Reads) -> Source:
     module = _module(path, reads)
     function = _function(module, entry, name)
-    if list(inspect.signature(function).parameters) == ["files"]:
+    if _reads_files(function):
         return _open_images(name, entry, module, function, reads)
     density = _density(function)
-    draw, call = _sampler(function, density, entry.source, name)
-    splits = []
-    for split, count in [("train", entry.train), ("test", entry.test)]:
-        rows = to_rows(draw(count, stream(DATA_SEED, "data", name, split)), count, call, name)
-        splits.append(check_rows(rows, call, name))
-    if splits[0].shape[1:] != splits[1].shape[1:]:
-        shapes = " and ".join(str(tuple(rows.shape)) for rows in splits)
-        raise UserError(f"{call}: found shapes {shapes}, allowed: events of one shape (params.yaml: datasets.{name})")
-    return Source(splits[0], splits[1], density, getattr(module, "LICENCE", "unknown"))
+    sampler = _sampler(function, density, entry.source, name)
+    sizes = {"train": entry.train, "test": entry.test}
+    train, test = (_draw(sampler, n, stream(DATA_SEED, "data", name, split), name) for split, n in sizes.items())
+    if train.shape[1:] != test.shape[1:]:
+        found = f"{sampler[1]}: found shapes {tuple(train.shape)} and {tuple(test.shape)}"
+        raise UserError(f"{found}, allowed: events of one shape (params.yaml: datasets.{name})")
+    return Source(train, test, density, getattr(module, "LICENCE", "unknown"))
 
 
-def _sampler(
-    function: Callable[..., Any], density: Density | None, source: str, name: str
-) -> tuple[Callable[[int, Generator], Any], str]:
+def _draw(sampler: Sampler, count: int, generator: Generator, name: str) -> Tensor:
+    draw, call = sampler
+    return check_rows(to_rows(draw(count, generator), count, call, name), call, name)
+
+
+def _sampler(function: Callable[..., Any], density: Density | None, source: str, name: str) -> Sampler:
     """The function that draws events, and how error messages write its call."""
     call = f"{source}: {getattr(function, '__name__', type(function).__name__)}"
     where = f"(params.yaml: datasets.{name})"
@@ -263,6 +288,10 @@ def _function(module: ModuleType, entry: Dataset, name: str) -> Callable[..., An
         if callable(function):
             return function
     raise UserError(f"{entry.source}: found no function {' or '.join(wanted)} (params.yaml: datasets.{name})")
+
+
+def _reads_files(function: Callable[..., Any]) -> bool:
+    return list(inspect.signature(function).parameters) == ["files"]
 
 
 def _density(function: Callable[..., Any]) -> Density | None:

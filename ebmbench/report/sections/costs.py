@@ -38,7 +38,7 @@ def text(results: Results) -> str:
 def _cells(part: pd.DataFrame) -> list[str]:
     part = part[part["status"] == "ok"]
     runs = part.drop_duplicates("label")
-    energy, inputs, parameters, passes = (format_count(_median(part, name)) for name in COSTS)
+    energy, inputs, parameters, passes = (format_count(_median(part, name)) for name in COSTS[:4])
     seconds = [_decimal(runs[name].median()) for name in TIMINGS[:3]]
     steps = format_count(runs["steps"].median()) if runs["steps"].notna().any() else MISSING
     memory = format_count(runs["peak_memory_mb"].median())
