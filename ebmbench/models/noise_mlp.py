@@ -5,8 +5,7 @@ With m and s the data's mean and deviation, u = (x − m)/√(s² + σ²) and t 
     E(x, σ) = √(s² + σ²)/σ · MLP(u, t) + κ ‖u‖².
 
 The data with noise σ have deviation √(s² + σ²), so u is of order one at every level; and the factor makes the slope
-of the network the noise that it predicts, σ∇E ≈ ∇MLP, which is of order one too. Since E is an energy and not only a
-score, exact metrics apply at every level.
+of the network the noise that it predicts, σ∇E ≈ ∇MLP, which is of order one too.
 """
 
 import math
