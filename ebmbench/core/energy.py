@@ -52,7 +52,13 @@ def score(energy: Energy, x: Tensor, create_graph: bool = False) -> Tensor:
 
 
 def score_and_curvature(energy: Energy, x: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
-    """s(x) and vᵀ∇s(x)v for directions `(M, B, *event)`, the latter `(M, B)`; both stand in the graph of a loss."""
+    """s(x) and vᵀ∇s(x)v for directions `(M, B, *event)`, the latter `(M, B)`; both stand in the graph of a loss.
+
+    A score without an energy has its own `score_and_curvature`, which keeps no graph.
+    """
+    own: Any = getattr(energy, "score_and_curvature", None)
+    if own is not None:
+        return own(x, directions)
     return energy_score_and_curvature(energy, x, directions)[1:]
 
 

@@ -62,8 +62,13 @@ class Method(nn.Module):
 
     @classmethod
     def judged(cls, settings: Any, network: Any, facts: Facts) -> Any:
-        """The energy (or score) that is judged: the network, or one of its noise levels."""
+        """The energy (or score) that is judged: the network, or one of its noise levels (see `levels`)."""
         return network
+
+    @classmethod
+    def levels(cls, settings: Any, facts: Facts) -> Tensor | None:
+        """The noise levels σ that were learned, in the data's units, or None; several are judged by their flow."""
+        return None
 
     @classmethod
     def own_sampler(cls, settings: Any) -> Any:

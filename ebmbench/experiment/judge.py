@@ -6,6 +6,7 @@ A judgement is a folder that `judgement.py` writes, named in `work/` by the mode
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +26,7 @@ from ebmbench.experiment.judgement import Row, write_judgement
 from ebmbench.experiment.pictures import Evaluations, main_evaluation
 from ebmbench.experiment.verdict import Values, Verdict, verdict
 from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable, Value
+from ebmbench.metrics.common.flow import Flow
 from ebmbench.metrics.common.shared import Shared
 from ebmbench.training.trained import Trained
 from ebmbench.training.trained import load as load_run
@@ -58,9 +60,16 @@ def _compute(evaluation: Evaluation, metric: str) -> Value:
 
 
 def subject_of(trained: Trained, samples: Tensor | None = None) -> Subject:
-    """A trained model, in float64, as metrics see it."""
+    """A trained model, in float64, as metrics see it; its flow is solved in float32, in which it was trained.
+
+    That is twice as fast, and moves log q by 10⁻⁵ (`tests/identities/test_flow.py`).
+    """
+    flow = None
+    if trained.levels is not None and len(trained.levels) > 1:
+        network, (narrowest, widest) = deepcopy(trained.network).float(), trained.levels.aminmax()
+        flow = Flow(network, float(narrowest), float(widest), trained.facts, torch.float32)
     trained.double()
-    return Subject(trained.judged if trained.has_energy else None, samples, score=trained.score)
+    return Subject(trained.judged if trained.has_energy else None, samples, score=trained.score, flow=flow)
 
 
 @dataclass(frozen=True)
@@ -203,7 +212,7 @@ def _at_snapshot(file: Path, samples: Path, template: Evaluation) -> Evaluation:
     drawn = samples / f"{file.stem}.npy"
     model = subject_of(load_run(file))
     x = _tensor(drawn) if drawn.exists() else None
-    subject = replace(template.subject, energy=model.energy, score=model.score, samples=x, trace=None)
+    subject = replace(template.subject, energy=model.energy, score=model.score, flow=model.flow, samples=x, trace=None)
     settings = template.settings.model_copy(update={"cells": max(16, template.settings.cells // 2)})
     return replace(template, subject=subject, settings=settings)
 

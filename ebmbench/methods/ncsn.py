@@ -6,10 +6,11 @@ network conditioned on σ:
     L = mean σ² · ½‖s(x̃, σ) + ε/σ‖² = mean ½‖σ s(x̃, σ) + ε‖².
 
 Samples come from annealed Langevin along the same ladder (`sampler`). The network is a noise-conditional energy
-(`model: noise_mlp`: exact metrics apply, to the energy of the narrowest level) or a vector-valued score
-(`model: score_mlp`, the paper's). What is learned at level σ is the data smoothed by σ, so the judged density is
-that of σ_L. Song & Ermon (2019); Amini 6. Differs from the paper: lengths are in units of the data's deviation. The
-paper's ε = 2e-5 multiplies the drift in its code; in the α/2 convention used here it is 4e-5.
+(`model: noise_mlp`) or a vector-valued score (`model: score_mlp`, the paper's). The density that is judged is that of
+the whole ladder, by its probability-flow ODE (`metrics/common/flow.py`); it ends at σ_L, so at best it is the data
+smoothed by σ_L. The score and, in `kl_narrowest`, the energy that are judged are those of σ_L alone.
+Song & Ermon (2019); Amini 6. Differs from the paper: lengths are in units of the data's deviation. The paper's ε = 2e-5
+multiplies the drift in its code; in the α/2 convention used here it is 4e-5.
 """
 
 from typing import Any
@@ -28,8 +29,9 @@ from ebmbench.samplers import annealed_langevin
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
 YEAR = 2019
 REMARK = (
-    "It learns the density of the data *smoothed* by noise of several deviations σ; that of the narrowest is judged "
-    "and sampled: even a perfect fit has a KL above zero; `kl_target` compares with the smoothed data."
+    "It learns scores of the data *smoothed* by noise of several deviations σ; the density that is judged is that of "
+    "the probability-flow ODE through all of them, down to the narrowest: even a perfect fit has a KL above zero; "
+    "`kl_target` compares with the data smoothed by the narrowest, `kl_narrowest` judges that level's energy alone."
 )
 EXAMPLES = [{"model": "score_mlp"}]
 
@@ -71,6 +73,11 @@ class Method(method.Method):
     def judged(cls, settings: Settings, network: Any, facts: Facts) -> Any:
         """The narrowest level."""
         return network.given(settings.sampler.sigma_min * facts.unit)
+
+    @classmethod
+    def levels(cls, settings: Settings, facts: Facts) -> Tensor:
+        """The ladder."""
+        return settings.sampler.fit_to(facts).ladder()
 
     @classmethod
     def own_sampler(cls, settings: Settings) -> annealed_langevin.Settings:

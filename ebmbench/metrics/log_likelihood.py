@@ -1,8 +1,7 @@
-"""Held-out log-likelihood, mean log q(x) over the test set, with log Z by quadrature."""
+"""Held-out log-likelihood, mean log q(x) over the test set, with log Z by quadrature; of a ladder by its flow."""
 
 import math
 
-import torch
 from torch import Tensor
 
 from ebmbench.metrics.common.evaluation import Evaluation, Value
@@ -15,13 +14,7 @@ NEEDS = ("energy",)
 
 def compute(e: Evaluation) -> Value:
     """In nats per event, with the standard error of the mean over the test set."""
-    return mean_value(log_q(e), f"{len(e.test)} test events; log Z: {e.grid.protocol}")
-
-
-@torch.no_grad()
-def log_q(e: Evaluation) -> Tensor:
-    """log q of each test event."""
-    return -e.energy(e.test.double()) - e.grid.log_z
+    return mean_value(e.test_log_q, e.test_protocol)
 
 
 def mean_value(values: Tensor, protocol: str) -> Value:

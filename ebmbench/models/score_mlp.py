@@ -1,7 +1,7 @@
 """Noise-conditional perceptron score s(x, σ) = MLP(u, t)/σ: a vector field, of no energy in general.
 
 Inputs u and t as in `noise_mlp`; the network predicts minus the noise. This is the paper's own kind of network: it
-costs one pass where an energy's gradient costs two, and has no density, so exact metrics do not apply.
+costs one pass where an energy's gradient costs two. Its density is that of its flow (`metrics/common/flow.py`).
 """
 
 import math

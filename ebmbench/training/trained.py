@@ -28,6 +28,7 @@ class Trained:
         method = load_module("methods", header["method"])
         self.settings = method.Settings(**header["settings"])
         self.judged = method.Method.judged(self.settings, self.network, self.facts)
+        self.levels: Tensor | None = method.Method.levels(self.settings, self.facts)
         self.own_sampler: SamplerSettings | None = method.Method.own_sampler(self.settings)
         self.starts_at_data: bool = method.Method.starts_at_data(self.settings)
 

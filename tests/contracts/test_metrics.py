@@ -12,7 +12,9 @@ from ebmbench.config.sections import Metrics as Settings
 from ebmbench.core.streams import stream
 from ebmbench.data.common.densities import Mixture
 from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable, Value
+from ebmbench.metrics.common.flow import Flow
 from tests.conftest import gaussian_facts
+from tests.identities.test_flow import Ladder
 
 METRICS = names("metrics")
 NEEDS = {name: load("metrics", name).NEEDS for name in METRICS}
@@ -31,8 +33,9 @@ def truth_with(needs: tuple[str, ...]) -> Evaluation:
         learned={"c": -3.0},
         trace=torch.randn(16, 50, 1, generator=stream(0, "trace")),
         traced=("x1",),
+        flow=Flow(Ladder(truth), 0.01, 3.0, gaussian_facts(2)),
     )
-    missing = {"energy": None, "samples": None, "target": None, "learned": {}, "trace": None}
+    missing = {"energy": None, "samples": None, "target": None, "learned": {}, "trace": None, "flow": None}
     subject = replace(whole, **{part: nothing for part, nothing in missing.items() if part not in needs})
     test, facts = truth.sample(4000, stream(0, "test")), gaussian_facts(2)
     density = truth if "density" in needs else None

@@ -68,11 +68,12 @@ def test_the_method_draws_all_levels_of_its_ladder_alike() -> None:
     assert (counts / 12_000 - 0.25).abs().max() < 0.016
 
 
-def test_the_narrowest_level_is_judged_against_data_with_its_noise_and_sampled_along_the_ladder() -> None:
+def test_the_ladder_ends_at_data_with_the_narrowest_noise_and_is_sampled_from_its_wide_end() -> None:
     settings, facts = ncsn.Settings(), gaussian_facts(2, scale=2.0)
     energy, x = network(2, "noise_mlp", scale=2.0), events(9, 2)
     sigma = 2.0 * settings.sampler.sigma_min
     assert torch.equal(ncsn.Method.judged(settings, energy, facts)(x), energy.given(sigma)(x))
     data = Mixture(torch.zeros(1, 2), torch.ones(1), 3.0)
     assert ncsn.Method.target(settings, data, facts.scale).deviation == pytest.approx((9 + sigma**2) ** 0.5)
+    assert ncsn.Method.levels(settings, facts).aminmax() == (sigma, 2.0 * settings.sampler.sigma_max)
     assert ncsn.Method.own_sampler(settings) is settings.sampler

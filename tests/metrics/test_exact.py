@@ -94,6 +94,44 @@ def test_a_lost_mode_shows_in_density_and_sampler() -> None:
     assert value("mode_sampler", e) == pytest.approx(0.2, abs=1e-3)
 
 
+def split(weights: list[float], deviation: float) -> tuple[float, float, float]:
+    """kl, kl_weights and kl_within of a model with other weights of two distant modes, or wider ones."""
+    centres = torch.tensor([[-5.0, 0.0], [5.0, 0.0]])
+    truth, model = Mixture(centres, torch.tensor([0.2, 0.8]), 1.0), Mixture(centres, torch.tensor(weights), deviation)
+    subject = Subject(lambda x: 3.0 - model.log_prob(x), None, truth)
+    e = Evaluation(subject, torch.zeros(1, 2), truth, gaussian_facts(2, 3.0), Settings(cells=256))
+    return value("kl", e), value("kl_weights", e), value("kl_within", e)
+
+
+@pytest.mark.parametrize("weights", [[0.2, 0.8], [0.5, 0.5], [1e-200, 1.0]])
+@pytest.mark.parametrize("deviation", [1.0, S])
+def test_kl_is_the_sum_of_its_parts_and_each_sees_its_own_error_alone(weights: list[float], deviation: float) -> None:
+    whole, of_weights, within = split(weights, deviation)
+    assert of_weights + within == pytest.approx(whole, abs=1e-10)
+    expected = sum(p * math.log(p / q) for p, q in zip((0.2, 0.8), weights, strict=True))
+    # Modes five deviations from the border between them lose 10⁻⁶ of their mass to the other one; wider ones 10⁻⁴.
+    if weights[0] > 0.1:
+        assert of_weights == pytest.approx(expected, abs=1e-4)
+        assert within == pytest.approx(2 * math.log(deviation) + 1 / deviation**2 - 1, abs=1e-3)
+    if deviation == 1.0 and weights[0] > 0.1:
+        assert within == pytest.approx(0, abs=1e-5)
+    if weights[0] < 0.1:
+        assert of_weights > 1
+
+
+@pytest.mark.parametrize("name", ["eight_gaussians", "two_moons", "checkerboard", "unbalanced"])
+def test_kl_is_split_only_where_the_data_have_separate_modes(name: str) -> None:
+    truth, facts = load("data", name).density(), gaussian_facts(2, 3.0)
+    wide = truth.smoothed(0.3)
+    e = Evaluation(Subject(lambda x: -wide.log_prob(x), None), torch.zeros(1, 2), truth, facts, Settings(cells=512))
+    if name == "two_moons":
+        with pytest.raises(Unavailable, match=r"no separate modes: .* 80 centres"):
+            load("metrics", "kl_weights").compute(e)
+    else:
+        assert value("kl_weights", e) + value("kl_within", e) == pytest.approx(value("kl", e), abs=1e-10)
+        assert value("kl_weights", e) < 1e-3 < value("kl_within", e)
+
+
 def test_samples_that_are_not_finite_are_named_not_dropped() -> None:
     e = evaluation()
     samples = e.subject.samples.clone()

@@ -7,7 +7,7 @@ is replaced.
 import hashlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,13 @@ from ebmbench.core.energy import Energy, score
 from ebmbench.data.common.densities import Density
 from ebmbench.metrics.common.annealing import Bracket, anneal
 from ebmbench.metrics.common.annealing_base import make_base
-from ebmbench.metrics.common.quadrature import Quadrature, in_chunks, integrate
+from ebmbench.metrics.common.flow import Flow, Resolution
+from ebmbench.metrics.common.quadrature import HALF_WIDTHS, Quadrature, coarsest, in_chunks, integrate, refine, tabulate
 from ebmbench.metrics.common.shared import Shared, Tensors
 
 MASS_TOLERANCE = 1e-3
+FLOW_TOLERANCE = 5e-3  # of the mass of a flow's density
+EVENTS = 64  # of the test set, which tell how many steps a flow needs
 MISCALIBRATED, UNMIXED = "miscalibrated", "unmixed"  # faults
 
 Score = Callable[[Tensor], Tensor]
@@ -52,6 +55,9 @@ class Subject:
     `score` may be there without an energy; `sampler` names where the samples come from. Samples are of one `kind`:
     buffer, short, long, data (chains from data) or, of baselines, exact. Kinds are never mixed. `trace`
     `(chains, draws, K)` follows K numbers, called `traced`, along the second half of the long runs.
+
+    A model with noise levels has a `flow`: then its density is that of the flow, and `energy` and `score` are those of
+    the narrowest level.
     """
 
     energy: Energy | None
@@ -63,6 +69,7 @@ class Subject:
     kind: str = ""
     trace: Tensor | None = None
     traced: tuple[str, ...] = ()
+    flow: Flow | None = None
     target_origin: Any = None  # what makes the target of the data's density, if that is known: settings and code
 
 
@@ -90,7 +97,81 @@ class Evaluation:
     @cached_property
     def grid(self) -> Quadrature:
         """log q on a grid that holds the model's mass."""
-        return self._held(self.energy, "the model")
+        return self._held(self.energy, "the model") if self.subject.flow is None else self._flow_grid()
+
+    def _flow_grid(self) -> Quadrature:
+        """Every point is the solution of an ODE, so it is the coarsest grid that resolves the truth.
+
+        A model may have spikes that are finer: if its mass is not 1 there, cells are halved, and then the square is
+        made wider.
+        """
+        self._require_plane()
+        cells, narrow, flow = self._coarsest_cells(), HALF_WIDTHS[0], self.flow_log_density
+        grid = tabulate(flow, self.facts, narrow, cells)
+        if abs(grid.mass - 1) > MASS_TOLERANCE:
+            grid = refine(flow, grid)
+        if abs(grid.mass - 1) > FLOW_TOLERANCE:
+            grid = refine(flow, grid)
+        if grid.mass < 1 - FLOW_TOLERANCE:
+            grid = tabulate(flow, self.facts, 2 * narrow, 2 * cells)
+        if abs(grid.mass - 1) <= FLOW_TOLERANCE:
+            return replace(grid, source=f"{self.flow_protocol}, mass {grid.mass:.4f}")
+        said = f"the mass of the probability-flow ODE's density is {grid.mass:.4f} on the last grid, not 1"
+        raise Unavailable(said, fault=MISCALIBRATED)
+
+    def _coarsest_cells(self) -> int:
+        """The truth decides; where it is not known, half of the cells."""
+        density, cells = self.density, self.settings.cells
+        if density is None:
+            return cells // 2
+        found = self.share(
+            __name__,
+            lambda: {"cells": torch.tensor(coarsest(density.log_prob, self.facts, cells))},
+            name="coarsest cells",
+            cells=cells,
+        )
+        return int(found["cells"])
+
+    @property
+    def flow(self) -> Flow:
+        """The subject's probability-flow ODE."""
+        if self.subject.flow is None:
+            raise Unavailable("the model has no noise levels")
+        return self.subject.flow
+
+    @cached_property
+    def flow_resolution(self) -> Resolution:
+        """How many steps the flow is solved by, told by some test events."""
+        found = self.flow.resolve(self.test[:EVENTS])
+        if not found.fine:
+            said = f"the probability-flow ODE is not solved: with {2 * found.steps} steps in place of {found.steps}"
+            raise Unavailable(f"{said} log q moves by {found.error:.3g} nats", fault=MISCALIBRATED)
+        return found
+
+    @property
+    def flow_protocol(self) -> str:
+        """How the flow is solved."""
+        solved = f"{self.flow_resolution.steps} Dormand-Prince steps (error {self.flow_resolution.error:.1e})"
+        return f"log q by the probability-flow ODE, {solved}, {self.flow.divergence}"
+
+    def flow_log_density(self, x: Tensor) -> Tensor:
+        """log q of the flow, `(B,)`."""
+        return self.flow.log_density(x, self.flow_resolution.steps)
+
+    @cached_property
+    def test_log_q(self) -> Tensor:
+        """log q of each test event."""
+        log_z = self.grid.log_z  # of a flow too: a density whose mass is not 1 is not used
+        if self.subject.flow is not None:
+            return self.flow_log_density(self.test)
+        with torch.no_grad():
+            return -self.energy(self.test.double()) - log_z
+
+    @property
+    def test_protocol(self) -> str:
+        """How it came about."""
+        how = f"log Z: {self.grid.protocol}" if self.subject.flow is None else self.grid.source
+        return f"{len(self.test)} test events; {how}"
 
     @property
     def truth_grid(self) -> Quadrature:
@@ -98,13 +179,16 @@ class Evaluation:
         return self._held(lambda x: -self.truth.log_prob(x), "the data")
 
     def _held(self, energy: Energy, whose: str) -> Quadrature:
-        if math.prod(self.facts.shape) != 2:
-            raise Unavailable(f"quadrature needs 2 dimensions, the data have {math.prod(self.facts.shape)}")
+        self._require_plane()
         grid = integrate(energy, self.facts, self.settings.cells)
         if not grid.held:
             said = f"no grid holds {whose}'s mass: a share of {grid.outside:.1e} lies outside the largest"
             raise Unavailable(said, fault=MISCALIBRATED)
         return grid
+
+    def _require_plane(self) -> None:
+        if math.prod(self.facts.shape) != 2:
+            raise Unavailable(f"quadrature needs 2 dimensions, the data have {math.prod(self.facts.shape)}")
 
     def share(self, module: str, make: Callable[[], Tensors], **inputs: Any) -> Tensors:
         """What `make()` computes of the data alone: once for all models, if it can be stored (`Shared.obtain`)."""

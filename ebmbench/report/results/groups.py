@@ -9,7 +9,7 @@ from ebmbench.report.results.frame import variant
 
 COSTS = ("energy_evaluations", "input_gradients", "parameter_gradients", "passes", "flops")
 TRIO = ("kl", "fisher", "off_support")  # shown together: a small error of the score says nothing about mass
-MAIN = (*TRIO, "mode_density", "mode_sampler", "oracle_gap")
+MAIN = (*TRIO, "kl_weights", "kl_within", "mode_density", "mode_sampler", "oracle_gap")
 RATIO = "fid_ratio"  # the main metric of images
 FEATURES = ("fid", "fid_infinity", "kid", "inception_score", "precision", "recall", "density", "coverage")
 IMAGE = (RATIO, *FEATURES, "class_entropy")
@@ -24,6 +24,9 @@ HEADINGS = {
     "mode_sampler": "mode error, sampler",
     "mmd": "MMD²",
     "kl_target": "KL to the method's target",
+    "kl_weights": "KL of mode weights",
+    "kl_within": "KL within modes",
+    "kl_narrowest": "KL of the narrowest level",
     "log_z_error": "error of log Z",
     "log_likelihood": "log-likelihood",
     "fid_ratio": "FID ratio",
@@ -31,6 +34,7 @@ HEADINGS = {
     "fid_infinity": "FID∞",
     "kid": "KID",
     "inception_score": "IS",
+    "flow_likelihood": "log-likelihood by ODE",
     "ais_optimistic": "log-likelihood, optimistic",
     "ais_pessimistic": "log-likelihood, pessimistic",
     "ais_gap": "gap of AIS",
