@@ -19,8 +19,7 @@ not: on images they are colder by orders of magnitude. So chains *settle* first:
 half at ends of forward chains, resampled by their weights (which makes them the model's as far as the weights go), and
 all take `settle` adjusted transitions at β = 1. They count as settled if, over the second half of these, the two groups
 and the two halves in time agree in E and in log p₀: nested R̂ = √(1 + B/W), of many short chains (Margossian et al.
-2024), at most `SETTLED`, where B is the variance of the four groups' means and W that inside of them. Chains that have
-not settled give no reverse estimate, and neither does a bracket that is crossed all the same.
+2024), at most `SETTLED`, where B is the variance of the four means and W that inside. Else there is no reverse estimate.
 
 A transition is one Hamiltonian proposal of `LEAPFROG` steps, reflected at walls, accepted by Metropolis' rule: it
 leaves f_β exactly in place and can be run backwards. E, its gradient and log p₀ are kept with the state, so that a
@@ -243,10 +242,7 @@ def anneal(energy: Energy, base: Base, settings: Settings, samples: Tensor | str
 
 
 def _starts(base: Base, samples: Tensor | str, log_w: Tensor, ends: Tensor) -> Tensor | str:
-    """Two groups of starts `(2, N/2, d)`: samples, and ends of forward chains; or why there are none.
-
-    Samples are drawn at random, of images from those in the box, where the model's density is.
-    """
+    """Two groups of starts `(2, N/2, d)`, samples (of images those in the box) and forward ends; or why none."""
     if isinstance(samples, str):
         return samples
     inside, half = base.coordinates(samples), max(2, len(ends) // 2)
@@ -257,7 +253,7 @@ def _starts(base: Base, samples: Tensor | str, log_w: Tensor, ends: Tensor) -> T
     generator = stream(0, "ais", "starts")
     order = torch.randperm(len(inside), generator=generator)
     chosen = inside[order[torch.arange(half) % len(order)]]
-    # Systematic resampling: the expected number of copies of an end is its weight, and the rest is least random.
+    # Systematic resampling: the expected number of copies of an end is its weight.
     places = (torch.arange(half, dtype=torch.float64) + torch.rand((), generator=generator, dtype=torch.float64)) / half
     index = torch.searchsorted(log_w.nan_to_num(-math.inf).softmax(0).cumsum(0), places).clamp_max(len(ends) - 1)
     return torch.stack([chosen, ends[index]])

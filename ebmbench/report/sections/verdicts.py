@@ -18,21 +18,23 @@ ABOUT = (
     "its sampler (the numbers that need long runs) are judged apart; the verdict is the worse of the two. All reasons "
     "are given, with the range of their numbers over the runs."
 )
-HEADER = ("dataset", "method", "verdict", "density", "sampler", "why", "median R̂", "median ESS")
+SIDES = ("density", "sampler")
 
 
 def text(results: Results) -> str:
     """What the words mean, and a row for each method."""
     rows = []
+    sides = [side for side in SIDES if (results.frame[f"{side}_verdict"] != "").any()]  # none in earlier results
     for (dataset, method, settings), part in rows_of_methods(results.frame).groupby(
         ["dataset", "method", "settings"], sort=False
     ):
         reasons = [one for whole in part.drop_duplicates("label")["verdict_reason"] for one in whole.split("; ")]
         numbers = [format_number(_median(part, "r_hat"), 2), format_count(_median(part, "ess"))]
         why = escape_text("; ".join(merge_sentences(filter(None, reasons)))) or MISSING
-        sides = [describe_side(part, side) or MISSING for side in ("density", "sampler")]
-        rows.append([f"`{dataset}`", variant(method, settings), describe_verdicts(part), *sides, why, *numbers])
-    return "\n\n".join([ABOUT, _meanings(results), markdown_table(HEADER, rows, left=6)])
+        words = [describe_verdicts(part), *(describe_side(part, side) or MISSING for side in sides)]
+        rows.append([f"`{dataset}`", variant(method, settings), *words, why, *numbers])
+    header = ("dataset", "method", "verdict", *sides, "why", "median R̂", "median ESS")
+    return "\n\n".join([ABOUT, _meanings(results), markdown_table(header, rows, left=len(header) - 2)])
 
 
 def _meanings(results: Results) -> str:
