@@ -19,7 +19,7 @@ not: on images they are colder by orders of magnitude. So chains *settle* first:
 half at ends of forward chains, resampled by their weights (which makes them the model's as far as the weights go), and
 all take `settle` adjusted transitions at β = 1. They count as settled if, over the second half of these, the two groups
 and the two halves in time agree in E and in log p₀: nested R̂ = √(1 + B/W), of many short chains (Margossian et al.
-2024), at most `SETTLED`, where B is the variance of the four means and W that inside. Else there is no reverse estimate.
+2024), at most `SETTLED`, B being the variance of the four means, W that inside. Else there is no reverse estimate.
 
 A transition is one Hamiltonian proposal of `LEAPFROG` steps, reflected at walls, accepted by Metropolis' rule: it
 leaves f_β exactly in place and can be run backwards. E, its gradient and log p₀ are kept with the state, so that a
