@@ -11,13 +11,11 @@ a sampler, not to a model, so all models share them (`Shared`).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from ebmbench.config.sections import Health
 from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy
 from ebmbench.core.streams import stream
@@ -32,18 +30,6 @@ from ebmbench.workspace.layout import PARAMS_YAML
 
 KERNELS = 100
 WIDTH = 0.3
-
-
-@dataclass(frozen=True)
-class Control:
-    """How well a sampler mixed on the control."""
-
-    r_hat: float
-    ess: float
-
-    def mixes(self, limits: Health) -> bool:
-        """Whether it passes the test that models are put to."""
-        return self.r_hat <= limits.r_hat and self.ess >= limits.ess
 
 
 class DensityEnergy:

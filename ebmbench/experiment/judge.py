@@ -22,10 +22,9 @@ from ebmbench.core.dataset import Facts, load_facts, read_split
 from ebmbench.core.streams import stream
 from ebmbench.data.common.sources import Truth
 from ebmbench.errors import UserError
-from ebmbench.experiment.control import Control, run_control
 from ebmbench.experiment.judgement import Row, write_judgement
 from ebmbench.experiment.pictures import Evaluations, main_evaluation
-from ebmbench.experiment.verdict import Values, Verdict, verdict
+from ebmbench.experiment.verdict import Control, Values, Verdict, verdict
 from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable, Value
 from ebmbench.metrics.common.shared import Shared
 from ebmbench.training.trained import Trained
@@ -154,6 +153,8 @@ class Judge:
 
     def _control(self, samples: Path) -> Control:
         """How well the sampler of a run that was traced mixes on the control; the same for all models of it."""
+        from ebmbench.experiment.control import run_control  # it loads all samplers, on which baselines do not depend
+
         run, facts = json.loads(str(load_arrays(samples / TRACE)["run"])), load_facts(self.data)
         found = self._shared.obtain(
             run_control.__module__,

@@ -23,7 +23,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ebmbench.config.sections import Health
-from ebmbench.experiment.control import Control
 from ebmbench.metrics.common.evaluation import MISCALIBRATED, UNMIXED, Value
 
 COLLAPSED, LIMIT, NOT_JUDGED, OK = "short-run-only", "sampler limit", "not judged", "ok"
@@ -52,6 +51,18 @@ class Verdict:
     reason: str = ""
     density: str = ""
     sampler: str = ""
+
+
+@dataclass(frozen=True)
+class Control:
+    """How well the sampler of a run mixed on the control (`control.py`)."""
+
+    r_hat: float
+    ess: float
+
+    def mixes(self, limits: Health) -> bool:
+        """Whether it passes the test that models are put to."""
+        return self.r_hat <= limits.r_hat and self.ess >= limits.ess
 
 
 def verdict(values: Values, main: str, limits: Health, control: Callable[[], Control]) -> Verdict:

@@ -11,11 +11,11 @@ from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy
 from ebmbench.core.streams import stream
 from ebmbench.data.common.densities import Mixture
-from ebmbench.experiment.control import Control, DensityEnergy, Kernels, make_kernels, run_control
+from ebmbench.experiment.control import DensityEnergy, Kernels, make_kernels, run_control
 from ebmbench.experiment.judge import compute_metrics
 from ebmbench.experiment.recording import run_watched
 from ebmbench.experiment.samples import make_trace
-from ebmbench.experiment.verdict import Verdict, verdict
+from ebmbench.experiment.verdict import Control, Verdict, verdict
 from ebmbench.metrics.common.evaluation import Evaluation, Subject
 from ebmbench.samplers import jumping, langevin, mala
 from ebmbench.samplers.common.chain import SamplerSettings

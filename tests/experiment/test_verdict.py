@@ -4,9 +4,8 @@ import pytest
 import torch
 
 from ebmbench.config.sections import Health, Metrics
-from ebmbench.experiment.control import Control
 from ebmbench.experiment.judge import compute_metrics
-from ebmbench.experiment.verdict import Verdict, verdict
+from ebmbench.experiment.verdict import Control, Verdict, verdict
 from ebmbench.metrics.common.evaluation import Evaluation, Subject, Value
 from tests.conftest import gaussian_facts
 

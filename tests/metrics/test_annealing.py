@@ -249,9 +249,10 @@ def test_images_are_dequantised_and_their_density_is_that_of_the_box() -> None:
         assert "box" in value.protocol
 
 
-def test_samples_outside_the_box_are_no_samples_of_the_model() -> None:
-    with pytest.raises(Unavailable, match="0 of 50 samples lie where"):
-        load("metrics", "ais_gap").compute(image_evaluation(torch.full((50, 1, 2, 3), 2.0)))
+def test_samples_outside_the_box_settle_inside() -> None:
+    value = load("metrics", "ais_gap").compute(image_evaluation(torch.full((50, 1, 2, 3), 2.0)))
+    assert value.value is not None
+    assert abs(value.value) < 4 * value.error
 
 
 @pytest.mark.usefixtures("untouched_global_generator")

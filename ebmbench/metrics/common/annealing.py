@@ -207,7 +207,7 @@ class Bracket:
 
 
 class Settlement(NamedTuple):
-    """Where chains are after transitions at β = 1, `(N, d)`, nested R̂ of them, and the mean energy at both ends."""
+    """Where chains are after transitions at β = 1, `(N, d)`, nested R̂, the mean energy of samples and at the end."""
 
     y: Tensor
     r_hat: float
@@ -221,7 +221,7 @@ class Settlement(NamedTuple):
 
     def __str__(self) -> str:
         """For protocols."""
-        return f"nested R̂ {self.r_hat:.3f}, mean energy from {self.before:.4g} to {self.after:.4g}"
+        return f"nested R̂ {self.r_hat:.3f}, mean energy {self.after:.4g}, of samples {self.before:.4g}"
 
 
 def anneal(energy: Energy, base: Base, settings: Settings, samples: Tensor | str) -> Bracket:
@@ -242,17 +242,15 @@ def anneal(energy: Energy, base: Base, settings: Settings, samples: Tensor | str
 
 
 def _starts(base: Base, samples: Tensor | str, log_w: Tensor, ends: Tensor) -> Tensor | str:
-    """Two groups of starts `(2, N/2, d)`, samples (of images those in the box) and forward ends; or why none."""
+    """Two groups of starts `(2, N/2, d)`, samples (moved into the box) and forward ends; or why none."""
     if isinstance(samples, str):
         return samples
-    inside, half = base.coordinates(samples), max(2, len(ends) // 2)
-    if len(inside) < 2:
-        return f"{len(inside)} of {len(samples)} samples lie where the model's density is defined"
+    half = max(2, len(ends) // 2)
     if not torch.isfinite(log_w).any():
         return "no forward chain has a finite weight"
     generator = stream(0, "ais", "starts")
-    order = torch.randperm(len(inside), generator=generator)
-    chosen = inside[order[torch.arange(half) % len(order)]]
+    order = torch.randperm(len(samples), generator=generator)
+    chosen = base.coordinates(samples[order[torch.arange(half) % len(order)]])
     # Systematic resampling: the expected number of copies of an end is its weight.
     places = (torch.arange(half, dtype=torch.float64) + torch.rand((), generator=generator, dtype=torch.float64)) / half
     index = torch.searchsorted(log_w.nan_to_num(-math.inf).softmax(0).cumsum(0), places).clamp_max(len(ends) - 1)
@@ -263,7 +261,7 @@ def settle(path: Path, starts: Tensor, steps: int, step_size: float, generator: 
     """Groups of chains `(G, M, d)` after adjusted transitions at β = 1, seen along the second half of these."""
     groups, chains = starts.shape[:2]
     state = path.at(starts.flatten(0, 1))
-    before, seen, stride = state.e.mean().item(), [], max(1, steps // 2 // DRAWS)
+    before, seen, stride = state.e[:chains].mean().item(), [], max(1, steps // 2 // DRAWS)
     for left in range(steps - 1, -1, -1):
         state, _ = path.transition(state, 1.0, step_size * STRIDES[left % len(STRIDES)], generator)
         if left < steps // 2 and left % stride == 0:
