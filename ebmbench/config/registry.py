@@ -33,9 +33,10 @@ KINDS = tuple(REQUIRED)
 class Entry:
     """What a file says of itself.
 
-    Of metrics, `direction` is "lower" or "higher", and `samples` says whether it judges samples (`SAMPLES = True`),
-    each kind of them apart. Of methods, `remark` is what a reader of results must know (`REMARK`), and `published` are
-    published values by a setting of the method, which a sweep of that setting is shown beside (`PUBLISHED`).
+    Of metrics, `direction` is "lower", "higher" or, of diagnostics, "none", and `samples` says whether it judges
+    samples (`SAMPLES = True`), each kind of them apart. Of methods, `remark` is what a reader of results must know
+    (`REMARK`), and `published` are published values by a setting of the method, which a sweep of that setting is shown
+    beside (`PUBLISHED`).
     """
 
     name: str

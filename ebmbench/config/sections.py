@@ -166,6 +166,7 @@ class Annealing(Section):
     chains: int = Field(200, ge=2)
     temperatures: int = Field(1000, ge=2, description="densities between base and model")
     step_size: float = Field(0.02, gt=0, description="of the Metropolis-adjusted transitions, where it starts to adapt")
+    settle: int = Field(400, ge=4, description="transitions at T = 1 before reverse chains start")
 
 
 class Health(Section):

@@ -3,6 +3,7 @@
 A judgement is a folder that `judgement.py` writes, named in `work/` by the model, its samples, data, metrics and code.
 """
 
+import json
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +25,7 @@ from ebmbench.data.common.sources import Truth
 from ebmbench.errors import UserError
 from ebmbench.experiment.judgement import Row, write_judgement
 from ebmbench.experiment.pictures import Evaluations, main_evaluation
-from ebmbench.experiment.verdict import Values, Verdict, verdict
+from ebmbench.experiment.verdict import Control, Values, Verdict, verdict
 from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable, Value
 from ebmbench.metrics.common.flow import Flow
 from ebmbench.metrics.common.shared import Shared
@@ -138,7 +139,7 @@ class Judge:
         subject = load("baselines", run["method"]).subject(self.truth.density, train, test, facts, count, generator)
         evaluations = {"exact": self._evaluation(replace(subject, kind="exact"), test, facts, train)}
         values = compute_metrics(evaluations, self.metrics)
-        health = verdict(values, self.metrics[0], self.settings.health)
+        health = verdict(values, self.metrics[0], self.settings.health, _no_control)
         write_judgement(result, {**run, "status": "ok", "reason": ""}, health, values, evaluations, {}, clock)
 
     def _fill_run(self, folder: Path, samples: Path, status: dict[str, Any], result: Path) -> None:
@@ -154,10 +155,23 @@ class Judge:
             return write_judgement(result, run, health, values | counts, {}, {}, clock)
         evaluations = self._evaluations(load_run(folder), samples, status["learned"])
         values = compute_metrics(evaluations, self.metrics) | counts
-        health = verdict(values, self.metrics[0], self.settings.health)
+        health = verdict(values, self.metrics[0], self.settings.health, lambda: self._control(samples))
         films = load_arrays(samples / "films.npz") if (samples / "films.npz").exists() else {}
         write_judgement(result, run, health, values, evaluations, films, clock)
         write_json(result / "curve.json", learning_curve(folder, samples, evaluations, values, self.metrics[0]))
+
+    def _control(self, samples: Path) -> Control:
+        """How well the sampler of a run that was traced mixes on the control; the same for all models of it."""
+        from ebmbench.experiment.control import run_control  # it loads all samplers, on which baselines do not depend
+
+        run, facts = json.loads(str(load_arrays(samples / TRACE)["run"])), load_facts(self.data)
+        found = self._shared.obtain(
+            run_control.__module__,
+            lambda: run_control(run, facts, self.truth.density, lambda: read_split(self.data, "train")),
+            run=run,
+            sampler=code_hash([f"ebmbench.samplers.{run['sampler']['kind']}"]),
+        )
+        return Control(float(found["r_hat"]), float(found["ess"]))
 
     def _evaluations(self, trained: Trained, samples: Path, learned: dict[str, float]) -> dict[str, Evaluation]:
         """One evaluation for each kind of samples, or one without samples."""
@@ -215,6 +229,10 @@ def _at_snapshot(file: Path, samples: Path, template: Evaluation) -> Evaluation:
     subject = replace(template.subject, energy=model.energy, score=model.score, flow=model.flow, samples=x, trace=None)
     settings = template.settings.model_copy(update={"cells": max(16, template.settings.cells // 2)})
     return replace(template, subject=subject, settings=settings)
+
+
+def _no_control() -> Control:
+    raise AssertionError("exact samples need no control")
 
 
 def _read_trace(samples: Path) -> Mapping[str, Any]:

@@ -21,6 +21,7 @@ from ebmbench.training.run import peak_memory
 from ebmbench.workspace.files import Arrays, load_arrays, read_json, save_arrays, write_csv, write_json
 
 COLUMNS = ["suite", "dataset", "method", "settings", "seed", "label", "digest", "status", "verdict", "verdict_reason"]
+COLUMNS += ["density_verdict", "sampler_verdict"]
 COLUMNS += ["reason", "metric", "samples", "value", "error", "n", "direction", "protocol"]
 CURVE_COLUMNS = ["label", "metric", "samples", "passes", "value", "reason"]
 
@@ -32,6 +33,7 @@ def write_judgement(
 ) -> None:
     """Write one judgement; `run` holds the label, digest, status and so on; `clock` is when judging began."""
     run = {**run, "verdict": health.word, "verdict_reason": health.reason}
+    run |= {"density_verdict": health.density, "sampler_verdict": health.sampler}
     rows = [{**run, **_cells(metric, kind, value, run)} for (metric, kind), value in values.items()]
     write_json(result / "judgement.json", rows)
     save_arrays(result / "picture.npz", draw_model(evaluations, run["label"], films))
@@ -70,7 +72,11 @@ def collect_curves(path: Path, done: Mapping[str, Path]) -> None:
 
 def _flat(rows: list[Row], by_kind: bool) -> Row:
     """One run for `dvc metrics`: names and numbers, no lists; `by_kind` puts metrics of samples below their kind."""
-    flat: Row = {key: rows[0][key] for key in ("digest", "status", "verdict")} if rows else {}
+    flat: Row = (
+        {key: rows[0][key] for key in ("digest", "status", "verdict", "density_verdict", "sampler_verdict")}
+        if rows
+        else {}
+    )
     for row in rows:
         place = flat.setdefault(row["samples"], {}) if by_kind and row["samples"] else flat
         place[row["metric"]] = row["value"]

@@ -11,9 +11,10 @@ They are drawn by the suite's sampler, or with `sampling.own` by the one that th
 is also a way of sampling (ncsn) has its own sampler; its `long` run takes `long / short` times that sampler's steps.
 """
 
+import json
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -51,6 +52,7 @@ class Samples:
     diagnostics: dict[str, float]
     film: Film | None = None
     trace: Trace | None = None
+    run: dict[str, Any] = field(default_factory=dict)  # of what is traced: sampler, chains, spread of the starts
 
 
 def sample_run(run: Path, status: dict[str, Any], sampling: Sampling, data: Path, store: Store) -> Path:
@@ -89,7 +91,8 @@ def _write(result: Path, drawn: dict[str, Samples]) -> None:
     for kind, one in drawn.items():
         save_array(result / f"{kind}.npy", one.x.numpy())
         if one.trace is not None:
-            save_arrays(result / TRACE, {"draws": one.trace.stacked().numpy(), "names": np.array(one.trace.names)})
+            arrays = {"draws": one.trace.stacked().numpy(), "names": np.array(one.trace.names)}
+            save_arrays(result / TRACE, arrays | {"run": np.array(json.dumps(one.run))})
     write_json(result / "diagnostics.json", {kind: _describe(one) for kind, one in drawn.items()})
     films = {kind: one.film for kind, one in drawn.items() if one.film is not None}
     if films:
@@ -127,7 +130,8 @@ def draw(trained: Trained, kind: Kind, sampling: Sampling, test: Tensor) -> Samp
     film = Film() if trained.facts.is_image else None
     trace = make_trace(energy, trained.facts) if kind == "long" else None
     chain = run_watched(sampler.fit_to(trained.facts), energy, starts.to(device), generator, film, trace)
-    return _collect(chain, sampler, film, trace)
+    run = {"sampler": sampler.model_dump(), "chains": len(starts), "spread": sampling.spread}
+    return replace(_collect(chain, sampler, film, trace), run=run)
 
 
 def make_trace(energy: Energy, facts: Facts) -> Trace:

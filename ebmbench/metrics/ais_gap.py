@@ -1,16 +1,18 @@
 """Width of the bracket of log Z: annealed importance sampling, reverse − forward, in nats.
 
-How far the two log-likelihoods are apart; small says that both are right, if the samples are the model's. A gap
-below zero by more than its error does not come from samples of the model (see `annealing`): then there is no number,
-but the reason says by how much.
+How far the two log-likelihoods are apart; small says that both are right, if the reverse chains started at samples of
+the model. A diagnostic, so it has no direction: a narrow gap makes no model better. A gap below zero by more than its
+error does not come from samples of the model (see `annealing`): then there is no number, but the reason says by how
+much.
 """
 
-from ebmbench.metrics.common.evaluation import MISCALIBRATED, Evaluation, Unavailable, Value
+from ebmbench.metrics.common.evaluation import Evaluation, Unavailable, Value
 
 PAPER = "Grosse et al., Sandwiching the marginal likelihood using bidirectional Monte Carlo, arXiv 2015"
 YEAR = 2015
-DIRECTION = "lower"
+DIRECTION = "none"
 NEEDS = ("energy", "samples")
+FLOOR = 0.0  # up to its error
 
 
 def compute(e: Evaluation) -> Value:
@@ -19,8 +21,8 @@ def compute(e: Evaluation) -> Value:
     if found.reverse is None:
         raise Unavailable(found.missing)
     ends = f"log Z from {found.forward.log_z:.4f} to {found.reverse.log_z:.4f}"
-    protocol = f"{ends}; {found.protocol}; reverse from {e.samples_protocol}"
+    protocol = f"{ends}; {found.protocol}; reverse from {found.starts}"
     if found.crossed:
-        return Value(protocol=protocol, reason=found.crossed, fault=MISCALIBRATED)
+        return Value(protocol=protocol, reason=found.crossed)
     gap, error = found.gap
     return Value(gap, error, found.reverse.chains, protocol)

@@ -2,8 +2,9 @@
 
 mean −E(x) − log Z over the test set, in nats per event. The forward estimate of log Z is on average too low, so this
 is on average too *high*, the more so the fewer chains count (`ais_ess`): a model whose mass the chains do not find
-looks better than it is. `ais_pessimistic` is the other side. Images are made continuous by uniform noise of one grey
-value's width, and the model's density is that on the box of such images (see `annealing_base`).
+looks better than it is. `ais_pessimistic` is the other side; if the two are crossed, neither has a number. Images
+are made continuous by uniform noise of one grey value's width, and the model's density is that on the box of such
+images (see `annealing_base`).
 """
 
 import math
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from ebmbench.metrics.common.annealing import Estimate
 from ebmbench.metrics.common.annealing_base import dequantise
-from ebmbench.metrics.common.evaluation import Evaluation, Value
+from ebmbench.metrics.common.evaluation import Evaluation, Unavailable, Value
 from ebmbench.metrics.log_likelihood import mean_value
 
 PAPER = "Neal, Annealed Importance Sampling, Statistics and Computing 11, 2001"
@@ -25,6 +26,8 @@ CHUNK = 500  # test events at a time: images through a wide network in float64 t
 
 def compute(e: Evaluation) -> Value:
     """With a standard error of both parts, the test set's mean and log Z."""
+    if e.annealing.crossed:
+        raise Unavailable(e.annealing.crossed)
     return likelihood(e, e.annealing.forward, "forward")
 
 

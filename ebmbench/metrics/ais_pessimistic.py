@@ -1,8 +1,8 @@
 """Held-out log-likelihood with the reverse estimate of log Z by annealed importance sampling: pessimistic.
 
-As `ais_optimistic`, with chains that start at the model's samples. Their estimate of log Z is on average too high,
-so this is on average too *low*: if the samples are the model's. A crossed bracket shows that they are not, and then
-there is no number.
+As `ais_optimistic`, with chains that go back from the model at temperature 1, where adjusted transitions brought
+them. Their estimate of log Z is on average too high, so this is on average too *low*: if those chains had settled.
+There is no number if they had not, or if a crossed bracket shows that they were elsewhere.
 """
 
 from ebmbench.metrics.ais_optimistic import likelihood
@@ -19,4 +19,4 @@ def compute(e: Evaluation) -> Value:
     found = e.annealing
     if found.reverse is None or found.crossed:
         raise Unavailable(found.missing or found.crossed)
-    return likelihood(e, found.reverse, f"reverse from {e.samples_protocol}")
+    return likelihood(e, found.reverse, f"reverse from {found.starts}")

@@ -1,6 +1,7 @@
 """Effective sample size of the long runs: how many independent draws their traces are worth (see `mixing`).
 
 The smallest of the numbers that were traced; the trace has some 64 chains with at most 50 draws of each.
+A diagnostic: it has no direction.
 """
 
 from ebmbench.metrics.common.evaluation import Evaluation, Value
@@ -8,7 +9,7 @@ from ebmbench.metrics.common.mixing import effective_sample_size, make_value, re
 
 PAPER = "Vehtari et al., Rank-Normalization, Folding, and Localization: An Improved R̂, Bayesian Analysis 16(2), 2021"
 YEAR = 2021
-DIRECTION = "higher"
+DIRECTION = "none"
 NEEDS = ("trace",)
 
 

@@ -1,7 +1,8 @@
 """R̂ of the long runs, the largest of the numbers that were traced: 1 where chains have met (see `mixing`).
 
 Traced are the energy, and the coordinates or some projections of the events, along the second half. It tells of the
-model *and* its sampler: chains that cannot cross between modes have not met, however good the energy is.
+model *and* its sampler: chains that cannot cross between modes have not met, however good the energy is. A diagnostic:
+it has no direction. Verdicts compare it with that of a control.
 """
 
 import math
@@ -11,7 +12,7 @@ from ebmbench.metrics.common.mixing import make_value, r_hat, read_trace
 
 PAPER = "Vehtari et al., Rank-Normalization, Folding, and Localization: An Improved R̂, Bayesian Analysis 16(2), 2021"
 YEAR = 2021
-DIRECTION = "lower"
+DIRECTION = "none"
 NEEDS = ("trace",)
 FLOOR = 1.1
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from ebmbench.config.registry import names
+from ebmbench.experiment.verdict import WORDS
 from ebmbench.report.results.curves import COLUMNS as CURVES
 from ebmbench.report.results.groups import COSTS
 from ebmbench.report.results.table import COLUMNS, INTEGERS, NUMBERS, load_results
@@ -50,7 +51,7 @@ def test_the_page_explains_the_columns_of_the_curves() -> None:
 @pytest.mark.parametrize("report", REPORTS, ids=lambda file: file.parent.relative_to(ROOT / "reports").as_posix())
 def test_committed_reports_hold_no_other_words_than_the_page_allows(report: Path) -> None:
     frame = load_results(report)
-    for column in ("status", "verdict", "samples", "direction"):
+    for column in ("status", "verdict", "density_verdict", "sampler_verdict", "samples", "direction"):
         assert set(frame[column]) - {""} <= documented(column), column
     assert set(frame["metric"]) - {""} <= {*names("metrics"), *COSTS}
     for column in ("suite", "dataset", "method", "status"):
@@ -60,6 +61,7 @@ def test_committed_reports_hold_no_other_words_than_the_page_allows(report: Path
 def test_the_counts_of_cost_and_the_verdicts_are_named() -> None:
     assert documented("metric") >= set(COSTS)
     assert documented("verdict") == set(MEANINGS)
+    assert documented("density_verdict") | documented("sampler_verdict") == set(WORDS)
 
 
 @pytest.fixture(scope="module")

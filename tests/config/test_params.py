@@ -55,10 +55,10 @@ FAULTS = {
     "noise: gaussian": [
         ("noise: gausian", "methods.nce.noise: found 'gausian', allowed: 'gaussian', 'uniform' or 'mixture'")
     ],
-    "{kind: mala, steps: 200,": [
-        ("{kind: malla, steps: 200,", "sampling.sampler.kind: found 'malla', allowed: .*langevin, .*mala"),
-        ("{kind: mala, steps: 0,", "sampling.sampler.steps: found 0, allowed: greater than or equal to 1"),
-        ("{kind: mala, stepz: 9,", "sampling.sampler.stepz: found an unknown key.*did you mean 'steps'"),
+    "{kind: jumping, steps: 50,": [
+        ("{kind: jumpy, steps: 50,", "sampling.sampler.kind: found 'jumpy', allowed: .*jumping, langevin"),
+        ("{kind: jumping, steps: 0,", "sampling.sampler.steps: found 0, allowed: greater than or equal to 1"),
+        ("{kind: jumping, stepz: 9,", "sampling.sampler.stepz: found an unknown key.*did you mean 'steps'"),
     ],
     "{kind: mala, steps: 20, step_size: 0.1,": [
         ("{kind: mala, steps: -2, step_size: 0.1,", "methods.mle.sampler.steps: found -2"),
@@ -173,7 +173,7 @@ def test_the_command_ends_with_code_two_one_line_and_nothing_written(tmp_path: P
     ("edit", "message"),
     [
         (("sigma: 0.07", "sgima: 0.1"), "methods.dsm.sgima: found an unknown key"),
-        (("{kind: mala, steps: 200,", "{kind: malla, steps: 200,"), "sampling.sampler.kind: found 'malla', allowed: "),
+        (("{kind: jumping, steps: 50,", "{kind: jumpy, steps: 50,"), "sampling.sampler.kind: found 'jumpy', allowed: "),
         (("", ""), ""),
     ],
 )

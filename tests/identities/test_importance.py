@@ -56,7 +56,7 @@ def test_the_weights_are_unbiased_however_short_the_schedule(temperatures: int) 
     model = Gaussian(2, deviation=1.1)
     path = Path(model, correlated(2))
     schedule = Schedule(torch.linspace(0, 1, temperatures, dtype=torch.float64), torch.full((temperatures,), 0.9))
-    log_w = forward(path, schedule, 20_000, stream(0, "f"))
+    log_w, _ = forward(path, schedule, 20_000, stream(0, "f"))
     back = reverse(path, schedule, path.base.coordinates(model.sample(20_000)), stream(0, "r"))
     for relative in ((log_w - model.log_z).exp(), (back + model.log_z).exp()):
         error = float(relative.std()) / math.sqrt(len(relative))
@@ -69,7 +69,7 @@ def test_forward_is_below_log_z_and_reverse_above_on_average() -> None:
     model = Gaussian(10)
     path = Path(model, correlated(10))
     schedule = pilot(path, Settings(chains=200, temperatures=8), stream(0, "p"))
-    ahead = [forward(path, schedule, 10, stream(seed, "f")) for seed in range(80)]
+    ahead = [forward(path, schedule, 10, stream(seed, "f"))[0] for seed in range(80)]
     starts = [path.base.coordinates(model.sample(10, seed)) for seed in range(80)]
     back = [reverse(path, schedule, y, stream(seed, "r")) for seed, y in enumerate(starts)]
     lower = torch.tensor([Estimate.of(log_w).log_z for log_w in ahead])

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ebmbench.core.energy import energy_and_score
 from ebmbench.core.streams import stream
-from ebmbench.samplers import gibbs, hmc, independence, langevin, mala, random_walk
+from ebmbench.samplers import gibbs, hmc, independence, jumping, langevin, mala, random_walk
 from ebmbench.samplers.common.chain import SamplerSettings
 
 COVARIANCE = torch.tensor([[1.0, 0.8], [0.8, 1.0]], dtype=torch.float64)
@@ -23,6 +23,7 @@ EXACT: dict[str, SamplerSettings] = {
     "hmc": hmc.Settings(steps=50, step_size=0.3, leapfrog=3),
     "random walk": random_walk.Settings(steps=250, step_size=0.6),
     "independence": independence.Settings(steps=100, width=1.5, centre=[0.3, 0.0]),
+    "jumping": jumping.Settings(steps=30, jumps=4, step_size=0.3, centre=[0.3, 0.0], covariance=[[1.0, 0], [0, 0.6]]),
 }
 
 

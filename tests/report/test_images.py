@@ -98,7 +98,7 @@ def test_bold_is_given_inside_one_kind_and_the_abstract_names_it(image_report: P
 def test_runs_without_a_value_of_a_kind_are_counted(image_report: Path) -> None:
     short = {row[0]: row for row in kind_tables(image_report)["short"]}
     assert short["cd"][1].endswith("(2/3)")
-    assert short["cd"][-1] == "2/3 ok, 1/3 diverged"
+    assert short["cd"][-1] == "2/3 sampler limit, 1/3 diverged"
     assert short["nce"][1].endswith("(2/3)")
     reasons = {row[3]: row for row in table_of(image_report, "metrics", "methods")}
     assert reasons[NOT_FINITE][0].endswith("`class_entropy` of short-run samples")

@@ -23,14 +23,28 @@ from tests.report.suite import write_suite
         (["ok"] * 3, "3/3 ok"),
         (["diverged", "ok", "diverged"], "1/3 ok, 2/3 diverged"),
         (["skipped", "unmixed", "miscalibrated"], "1/3 unmixed, 1/3 miscalibrated, 1/3 skipped"),
+        (["sampler limit", "not judged", "ok"], "1/3 ok, 1/3 not judged, 1/3 sampler limit"),
         (["failed"], "failed"),
         (["stale"], "stale"),
     ],
 )
 def test_a_verdict_counts_runs_of_each_word_best_first(words: list[str], expected: str) -> None:
-    own = {"unmixed": "ok", "miscalibrated": "ok"}
+    own = dict.fromkeys(("unmixed", "miscalibrated", "sampler limit", "not judged"), "ok")
     twice = [(f"seed={seed}", own.get(word, word), word) for seed, word in enumerate(words) for _ in range(2)]
     assert describe_verdicts(runs(twice)) == expected
+
+
+def test_the_first_paragraph_counts_both_sides_and_what_was_not_judged(report: Path) -> None:
+    results = load_results(report)
+    ended = results[results["steps"].notna() & (results["status"] == "ok")].drop_duplicates(
+        ["dataset", "method", "label"]
+    )
+    text = (report / "report.md").read_text("utf-8").partition("[Health]")[2].partition("\n")[0]
+    for side in ("density", "sampler"):
+        told = text.partition(f"by their {side}, ")[2].partition(";")[0].partition(".")[0]
+        counted = {word: str(count) for word, count in ended[f"{side}_verdict"].value_counts().items()}
+        assert {word: count for count, _, word in (one.partition(" ") for one in told.split(", "))} == counted
+        assert "not judged" in counted
 
 
 def test_reports_without_verdicts_count_by_status() -> None:
@@ -61,14 +75,18 @@ def test_names_with_digits_are_no_numbers() -> None:
 
 def test_the_table_of_health_has_every_method_with_its_verdicts_medians_and_reasons(report: Path) -> None:
     results = load_results(report)
-    _, *rows = table_of(report, "dataset", "method", "verdict")
+    _, *rows = table_of(report, "dataset", "method", "verdict", "density", "sampler")
     cells = results[~results["method"].isin(["oracle", "gaussian"])].drop_duplicates(["dataset", "method", "settings"])
     assert len(rows) == len(cells)
-    for dataset, name, words, why, r_hat, ess in rows:
+    for dataset, name, words, density, sampler, why, r_hat, ess in rows:
         part = rows_of(results, dataset.strip("`"), name)
         runs = part.drop_duplicates("label")
         counted = {word: f"{count}/{len(runs)}" for word, count in runs["verdict"].value_counts().items()}
-        assert words == "failed" or dict(reversed(one.split(" ")) for one in words.split(", ")) == counted
+        assert words == "failed" or counts_of(words) == counted
+        ended = runs[runs["status"] == "ok"]
+        for text, column in ((density, "density_verdict"), (sampler, "sampler_verdict")):
+            shares = {word: f"{count}/{len(ended)}" for word, count in ended[column].value_counts().items()}
+            assert (text == "–" and not shares) or counts_of(text) == shares
         for text, metric in ((r_hat, "r_hat"), (ess, "ess")):
             values = values_of(part, metric)
             assert (text == "–") == (not values)
@@ -78,13 +96,18 @@ def test_the_table_of_health_has_every_method_with_its_verdicts_medians_and_reas
         assert (why == "–") == (not runs["verdict_reason"].any())
 
 
+def counts_of(text: str) -> dict[str, str]:
+    """`2/3 ok, 1/3 sampler limit` by word."""
+    return {word: share for share, _, word in (one.partition(" ") for one in text.split(", "))}
+
+
 def test_the_words_that_occur_are_explained_with_the_limits_of_the_suite(
     tmp_path: Path, params: dict[str, Any], text_only: None
 ) -> None:
     own = params | {"metrics": {"health": {"r_hat": 1.07}}}
     text = (build(write_suite(tmp_path, own), own) / "report.md").read_text("utf-8")
     section = text.partition("## Health of the runs")[2].partition("\n|")[0]
-    assert "*unmixed*: the traces of the long runs do not show that their chains have met (R̂ above 1.07" in section
+    assert "*unmixed*: the chains of the long runs have not met (R̂ above 1.07" in section
     assert "*stale*" not in section
 
 

@@ -10,9 +10,16 @@ is unbiased, E w = Z: so E log w ≤ log Z, and log mean w, the *forward* estima
 starts at a sample of the model and goes the same way back has E w′ = 1/Z with the negative sum: −log mean w′, the
 *reverse* estimate, is on average too high (Grosse et al. 2015). Each errs on the other side by b nats with probability
 at most e^(−b) (Markov). Together they are a bracket of log Z, never sorted: reverse below forward by more than
-`CROSSED` standard errors says that the samples are not the model's. The converse does not hold. With samples from q in
-place of the model's p, E w′ = (1/Z) · E[q(x)/p(x)] over the ends x of forward chains: wrong samples are not seen where
+`CROSSED` standard errors says that the starts are not the model's. The converse does not hold. With starts from q in
+place of the model's p, E w′ = (1/Z) · E[q(x)/p(x)] over the ends x of forward chains: wrong starts are not seen where
 forward chains end as p says, or where they seldom come.
+
+The reverse estimate is a bound only from the model's own samples at temperature 1. Samples as benchmarks draw them are
+not: on images they are colder by orders of magnitude. So chains *settle* first: half of them start at such samples,
+half at ends of forward chains, resampled by their weights (which makes them the model's as far as the weights go), and
+all take `settle` adjusted transitions at β = 1. They count as settled if, over the second half of these, the two groups
+and the two halves in time agree in E and in log p₀: nested R̂ = √(1 + B/W), of many short chains (Margossian et al.
+2024), at most `SETTLED`, B being the variance of the four means, W that inside. Else there is no reverse estimate.
 
 A transition is one Hamiltonian proposal of `LEAPFROG` steps, reflected at walls, accepted by Metropolis' rule: it
 leaves f_β exactly in place and can be run backwards. E, its gradient and log p₀ are kept with the state, so that a
@@ -48,6 +55,9 @@ GAIN = 0.5  # how fast the pilot's step size follows
 STEEPNESS = 4.0  # of the pilot's sigmoid schedule (Grosse et al. 2013)
 EVEN = 0.2
 CROSSED = 3.0  # standard errors
+SETTLED = 1.02  # the means of the two groups then differ by a third of a deviation at most
+DRAWS = 50  # of settling chains, at most
+STRIDES = (1.0, 0.5)  # of settling chains, in turn: those that start cold are refused steps that suit the others
 
 
 class Schedule(NamedTuple):
@@ -169,12 +179,13 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Bracket:
-    """The forward estimate, and the reverse one or why there is none."""
+    """The forward estimate, and the reverse one with where its chains started, or why there is none."""
 
     forward: Estimate
     reverse: Estimate | None
     missing: str
     protocol: str
+    starts: str = ""
 
     @property
     def gap(self) -> tuple[float, float]:
@@ -190,49 +201,98 @@ class Bracket:
         if not gap < -CROSSED * error:
             return ""
         return (
-            f"the bracket of log Z is crossed by {-gap:.3g} nats ({-gap / max(error, 1e-12):.0f} standard errors): the "
-            f"samples that reverse chains start from are not the model's, so there is no upper bound"
+            f"the bracket of log Z is crossed by {-gap:.3g} nats ({-gap / max(error, 1e-12):.0f} standard errors): "
+            f"what reverse chains start from are not the model's samples, so there is no upper bound"
         )
 
 
+class Settlement(NamedTuple):
+    """Where chains are after transitions at β = 1, `(N, d)`, nested R̂, the mean energy of samples and at the end."""
+
+    y: Tensor
+    r_hat: float
+    before: float
+    after: float
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing speaks against their being samples of the model."""
+        return self.r_hat <= SETTLED
+
+    def __str__(self) -> str:
+        """For protocols."""
+        return f"nested R̂ {self.r_hat:.3f}, mean energy {self.after:.4g}, of samples {self.before:.4g}"
+
+
 def anneal(energy: Energy, base: Base, settings: Settings, samples: Tensor | str) -> Bracket:
-    """Both estimates, the reverse one from at most as many samples as there are chains; or why there are no samples."""
+    """Both estimates, the reverse one from chains that settle after samples; or why there are no samples."""
     path = Path(energy, base)
     schedule = pilot(path, settings, stream(0, "ais", "pilot"))
-    ahead = Estimate.of(forward(path, schedule, settings.chains, stream(0, "ais", "forward")))
-    starts = _starts(base, samples, settings.chains)
+    log_w, ends = forward(path, schedule, settings.chains, stream(0, "ais", "forward"))
+    ahead = Estimate.of(log_w)
     protocol = f"AIS, {settings.chains} chains, {settings.temperatures} temperatures, base {base}"
-    if isinstance(starts, str):
+    if isinstance(starts := _starts(base, samples, log_w, ends), str):
         return Bracket(ahead, None, starts, protocol)
-    back = Estimate.of(reverse(path, schedule, starts, stream(0, "ais", "reverse")), sign=-1)
-    return Bracket(ahead, back, "", protocol)
+    found = settle(path, starts, settings.settle, schedule.step_sizes[-1].item(), stream(0, "ais", "settle"))
+    after = f"after {settings.settle} transitions at T = 1"
+    if not found.settled:
+        return Bracket(ahead, None, f"chains have not settled: {found} {after}", protocol)
+    back = Estimate.of(reverse(path, schedule, found.y, stream(0, "ais", "reverse")), sign=-1)
+    return Bracket(ahead, back, "", protocol, f"chains {after} ({found})")
 
 
-def _starts(base: Base, samples: Tensor | str, count: int) -> Tensor | str:
-    """Coordinates of some samples, drawn at random; of images, of those in the box, where the model's density is."""
+def _starts(base: Base, samples: Tensor | str, log_w: Tensor, ends: Tensor) -> Tensor | str:
+    """Two groups of starts `(2, N/2, d)`, samples (moved into the box) and forward ends; or why none."""
     if isinstance(samples, str):
         return samples
-    inside = base.coordinates(samples)
-    if len(inside) < 2:
-        return f"{len(inside)} of {len(samples)} samples lie where the model's density is defined"
-    return inside[torch.randperm(len(inside), generator=stream(0, "ais", "starts"))[:count]]
+    half = max(2, len(ends) // 2)
+    if not torch.isfinite(log_w).any():
+        return "no forward chain has a finite weight"
+    generator = stream(0, "ais", "starts")
+    order = torch.randperm(len(samples), generator=generator)
+    chosen = base.coordinates(samples[order[torch.arange(half) % len(order)]])
+    # Systematic resampling: the expected number of copies of an end is its weight.
+    places = (torch.arange(half, dtype=torch.float64) + torch.rand((), generator=generator, dtype=torch.float64)) / half
+    index = torch.searchsorted(log_w.nan_to_num(-math.inf).softmax(0).cumsum(0), places).clamp_max(len(ends) - 1)
+    return torch.stack([chosen, ends[index]])
 
 
-def forward(path: Path, schedule: Schedule, chains: int, generator: Generator) -> Tensor:
-    """log w of chains from the base to the model, `(chains,)`."""
+def settle(path: Path, starts: Tensor, steps: int, step_size: float, generator: Generator) -> Settlement:
+    """Groups of chains `(G, M, d)` after adjusted transitions at β = 1, seen along the second half of these."""
+    groups, chains = starts.shape[:2]
+    state = path.at(starts.flatten(0, 1))
+    before, seen, stride = state.e[:chains].mean().item(), [], max(1, steps // 2 // DRAWS)
+    for left in range(steps - 1, -1, -1):
+        state, _ = path.transition(state, 1.0, step_size * STRIDES[left % len(STRIDES)], generator)
+        if left < steps // 2 and left % stride == 0:
+            seen.append(torch.stack([state.e, state.log_base]).reshape(2, groups, chains))
+    r_hat = max((nested_r_hat(draws) for draws in torch.stack(seen, dim=-1)), default=math.inf)
+    return Settlement(state.y, r_hat, before, state.e.mean().item())
+
+
+def nested_r_hat(draws: Tensor) -> float:
+    """√(1 + B/W) of draws `(G, M, n)`, each group cut in two halves in time; infinite if nothing moves."""
+    n = draws.shape[-1] // 2
+    cut = torch.cat([draws[..., :n], draws[..., draws.shape[-1] - n :]]).flatten(1)
+    between, within = cut.mean(1).var().item(), cut.var(1).mean().item()
+    return math.sqrt(1 + between / within) if within > 0 else math.inf
+
+
+def forward(path: Path, schedule: Schedule, chains: int, generator: Generator) -> tuple[Tensor, Tensor]:
+    """log w of chains from the base to the model, `(chains,)`, and where they end, `(chains, d)`."""
     return _log_weights(path, path.base.draw(chains, generator), schedule, generator)
 
 
 def reverse(path: Path, schedule: Schedule, y: Tensor, generator: Generator) -> Tensor:
     """log w′ of chains from samples of the model, in coordinates `(N, d)`, to the base."""
-    return _log_weights(path, y, schedule.reversed(), generator)
+    return _log_weights(path, y, schedule.reversed(), generator)[0]
 
 
-def _log_weights(path: Path, y: Tensor, schedule: Schedule, generator: Generator) -> Tensor:
+def _log_weights(path: Path, y: Tensor, schedule: Schedule, generator: Generator) -> tuple[Tensor, Tensor]:
     """A step in β is weighed where the chain is before it; after the last there is no need to move."""
     betas, steps, state = schedule.betas.tolist(), schedule.step_sizes.tolist(), path.at(y)
     log_w = (betas[1] - betas[0]) * state.log_ratio()
     for k in range(1, len(betas) - 1):
         state, _ = path.transition(state, betas[k], steps[k], generator)
         log_w = log_w + (betas[k + 1] - betas[k]) * state.log_ratio()
-    return log_w
+    return log_w, state.y

@@ -75,11 +75,11 @@ class Base:
         return s.flatten(1) * self.root if self.root.dim() == 1 else s.flatten(1) @ self.root
 
     def coordinates(self, x: Tensor) -> Tensor:
-        """y of the events that lie between the walls; the others are left out."""
+        """y of the nearest events between the walls."""
         shifted = x.double().flatten(1) - self.centre
         diagonal = self.root.dim() == 1
         y = shifted / self.root if diagonal else torch.linalg.solve_triangular(self.root, shifted.mT, upper=False).mT
-        return y[((y >= self.low) & (y <= self.high)).all(1)]
+        return y.clamp(self.low, self.high)
 
     def reflect(self, y: Tensor, momentum: Tensor) -> tuple[Tensor, Tensor]:
         """The end of a straight flight to y with walls as mirrors, and the momentum after it.

@@ -10,15 +10,18 @@ from ebmbench.report.results.cells import LOST, OTHERWISE
 
 # From the best to the worst, with the limits of the suite to be filled in.
 MEANINGS = {
-    "ok": "none of what follows (without long runs, or where their steps are not all alike, as those of annealed "
-    "samplers, there are no chains to judge)",
-    "unmixed": "the traces of the long runs do not show that their chains have met (R̂ above {r_hat}, or fewer than "
-    "{ess} effective draws): they are stuck in different places, or too slow for their length, so that their samples "
-    "may not weigh the modes as the model does; this tells of the sampler as much as of the model, and a run may be "
-    "unmixed and still the best",
+    "ok": "density and sampler were both judged, and nothing of what follows was found",
+    "not judged": "nothing bad was found, but one of the two could not be judged: a density without an energy or "
+    "without a bracket of log Z; a sampler without long runs, or whose steps are not all alike, as those of annealed "
+    "samplers",
+    "sampler limit": "the chains of the long runs have not met (R̂ above {r_hat}, or fewer than {ess} effective draws), "
+    "but neither have those of the same sampler with the same steps on the control, a known density (that of the data, "
+    "or a mixture around training events): the model is not to blame",
+    "unmixed": "the chains of the long runs have not met (R̂ above {r_hat}, or fewer than {ess} effective draws), while "
+    "those of the same sampler on the control have: they are stuck in different places of this model, so that their "
+    "samples may not weigh the modes as it does; a run may be unmixed and still the best",
     "short-run-only": "long runs collapse: their main metric is more than {collapse} times that of short runs",
-    "miscalibrated": "no grid holds the energy's mass, or energy and samples do not belong together (the bracket of "
-    "log Z is crossed)",
+    "miscalibrated": "no grid holds the energy's mass",
     "diverged": "training met a value that is not finite or beyond its limits, found the trivial solution E = c, or "
     "its chains left the model, and it stopped",
     "skipped": "the method does not apply",
@@ -39,6 +42,14 @@ def describe_verdicts(rows: pd.DataFrame) -> str:
     return ", ".join([*found, f"{restarts} restart{'s' * (restarts > 1)}"] if restarts else found)
 
 
+def describe_side(rows: pd.DataFrame, side: str) -> str:
+    """The same of one side, `density` or `sampler`, over the runs that came to their end."""
+    runs = rows.drop_duplicates("label")
+    words = runs.loc[runs["status"] == "ok", f"{side}_verdict"]
+    counts = words[words != ""].value_counts()
+    return ", ".join(f"{counts[word]}/{len(words)} {word}" for word in MEANINGS if word in counts.index)
+
+
 def lost_cell(rows: pd.DataFrame) -> str:
     """`failed` or `stale` if the whole cell is; else nothing."""
     return str(rows["status"].iloc[0]) if len(rows) and rows["status"].isin(LOST).all() else ""
@@ -57,7 +68,16 @@ def rows_of_methods(frame: pd.DataFrame) -> pd.DataFrame:
 def count_verdicts(frame: pd.DataFrame) -> dict[str, int]:
     """How many trained runs of a suite have which verdict, best first."""
     rows = rows_of_methods(frame)
-    words = words_of(rows[~rows["status"].isin(LOST)].drop_duplicates(["dataset", "method", "label"]))
+    return _count(words_of(rows[~rows["status"].isin(LOST)].drop_duplicates(["dataset", "method", "label"])))
+
+
+def count_side(frame: pd.DataFrame, side: str) -> dict[str, int]:
+    """The same of one side, `density` or `sampler`; none in reports that judge both as one."""
+    runs = rows_of_methods(frame).drop_duplicates(["dataset", "method", "label"])
+    return _count(runs[f"{side}_verdict"])
+
+
+def _count(words: pd.Series) -> dict[str, int]:
     return {word: int((words == word).sum()) for word in MEANINGS if (words == word).any()}
 
 

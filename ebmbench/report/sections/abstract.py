@@ -5,7 +5,7 @@ import pandas as pd
 from ebmbench.report.results.groups import RATIO, datasets, short_name
 from ebmbench.report.results.kinds import KINDS, SAMPLES, kinds, select_kind
 from ebmbench.report.results.suite import Results
-from ebmbench.report.results.verdicts import count_statuses, count_verdicts, describe_stale_cells
+from ebmbench.report.results.verdicts import count_side, count_statuses, count_verdicts, describe_stale_cells
 from ebmbench.report.text.numbers import format_count, plural
 from ebmbench.report.text.tables import find_best
 from ebmbench.report.text.words import list_names
@@ -60,7 +60,12 @@ def _health(frame: pd.DataFrame) -> str:
     words = count_verdicts(frame)
     if set(words) <= {"ok", "diverged", "skipped"}:
         return ""
-    return f"By their [health](#health-of-the-runs): {', '.join(f'{count} {word}' for word, count in words.items())}."
+    sides = {side: count_side(frame, side) for side in ("density", "sampler")}
+    named = {f"their {side}": found for side, found in sides.items() if found} or {"their health": words}
+    told = [
+        f"by {what}, {', '.join(f'{count} {word}' for word, count in found.items())}" for what, found in named.items()
+    ]
+    return f"[Health](#health-of-the-runs) of the runs: {'; '.join(told)}."
 
 
 def _leaders(results: Results) -> str:

@@ -143,11 +143,11 @@ def _protocol(frame: pd.DataFrame, dataset: str) -> str:
 def _metric_line(frame: pd.DataFrame, name: str) -> str:
     """Short name, direction, meaning, paper, and the protocol if all runs share it."""
     one = registry.entries("metrics").get(name)
-    arrow = ARROWS.get(direction(frame, name), "")
+    arrow = f" {shown}" if (shown := ARROWS.get(direction(frame, name))) else ""
     meaning = f": {one.title} ({one.citation})" if one else ""
     protocols = [protocol for protocol in frame.loc[frame["metric"] == name, "protocol"] if protocol]
     how = f" *{protocols[0]}*" if len(protocols) > 1 and len(set(protocols)) == 1 else ""
-    return f"- **{short_name(name)}** {arrow} (`{name}`){meaning}.{how}"
+    return f"- **{short_name(name)}**{arrow} (`{name}`){meaning}.{how}"
 
 
 def _method_line(name: str) -> str:
