@@ -77,6 +77,13 @@ def test_every_finalist_has_the_values_beyond_its_own_tried(project: Path, untra
         assert edge.why == "enough" or grid.text(edge.beyond or {}) in tried
 
 
+def test_it_goes_beyond_an_open_end_before_it_goes_beside(project: Path) -> None:
+    grid = open_upwards(project).grid("dsm")
+    rows = [row("learning_rate=0.01, sigma=0.2"), row("learning_rate=0.01, sigma=0.3", 1.0, trial=1)]
+    assert next_step(grid, rows, 2) == {"learning_rate": 1e-2, "sigma": 0.4}
+    assert next_step(grid, rows, 1) == {"learning_rate": 1e-3, "sigma": 0.2}
+
+
 def test_without_an_open_end_it_goes_beside_the_best(project: Path) -> None:
     grid = load_plan(project).grid("dsm")
     rows = [row("learning_rate=0.01, sigma=0.2")]
