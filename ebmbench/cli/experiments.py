@@ -29,7 +29,11 @@ def add_commands(commands: Any) -> None:
     command = add_command(commands, "tune", TUNE_TEXT, "ebmbench tune mle dsm --jobs 2", tune)
     command.add_argument("methods", nargs="*", metavar="METHOD", help="default: all methods of the space")
     command.add_argument("--jobs", type=at_least(1), help="searches at a time (default: one per core)")
-    command.add_argument("--space", metavar="FILE", help="what to search (default: suites/tuning/space.yaml)")
+    command.add_argument(
+        "--space",
+        metavar="FILE",
+        help="what to search (default: suites/tuning/space.yaml); the report of another file goes to work/tuning",
+    )
 
 
 def claims(arguments: argparse.Namespace) -> int:
@@ -72,7 +76,7 @@ def _test_claims(root: Path, arguments: argparse.Namespace) -> int:
 
 
 def tune(arguments: argparse.Namespace) -> int:
-    """Search, write `reports/tuning/`, and print the best settings."""
+    """Search, write the report, and print the best settings."""
     from ebmbench.tuning.run import tune
     from ebmbench.tuning.space import SPACE, load_plan
 

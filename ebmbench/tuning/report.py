@@ -1,10 +1,13 @@
-"""`reports/tuning/report.md`: what was searched and how, every trial, and the winners."""
+"""The report of a search: how it was done, every trial, the winners, and how much tuning each method needs."""
 
 import math
 from collections.abc import Sequence
 
+from ebmbench.tuning.curves import FIGURE, compute_curves, describe_need, shown_counts
+from ebmbench.tuning.grid import settings_text, settings_values, split_axis, value_text
+from ebmbench.tuning.ranges import Edge, find_edges
 from ebmbench.tuning.space import Plan
-from ebmbench.tuning.trials import Row, of_method, settings_text, settings_values, value_text, winner
+from ebmbench.tuning.trials import TABLE, Row, of_method, winner
 from ebmbench.workspace.layout import DEFAULTS
 
 MISSING = "–"
@@ -13,39 +16,58 @@ MISSING = "–"
 def render_report(plan: Plan, rows: list[Row]) -> str:
     """The whole text."""
     methods = list(dict.fromkeys(row.method for row in rows))
-    parts = ["# How the defaults were chosen", _how(plan), "## Winners", _winners(plan, rows, methods)]
+    parts = ["# How the defaults were chosen", _how(plan), _numbers(rows, methods)]
+    parts += ["## Winners", _winners(plan, rows, methods), *_need(rows)]
     for method in methods:
         parts += [f"## {method}", _searched(plan, rows, method), _trials(of_method(rows, method))]
     return "\n\n".join(parts) + "\n"
 
 
 def _how(plan: Plan) -> str:
-    space = plan.space
+    space, amounts = plan.space, plan.space.trials
     return (
-        f"Every method was given the same search, by `ebmbench tune`: {space.trials} different settings of a grid "
-        f"(`{plan.file}`), the first of them the defaults as they were before, the others of the first half drawn at "
-        "random, those of the second by a tree-structured Parzen estimator (and at random where it has nothing new). "
-        f"Each was trained with {space.budget:,} passes on {_listed(space.datasets)} with the seed {space.seeds[0]} "
-        f"(round 1). The {space.finalists} best were then trained with the seeds {_listed(space.seeds)} (round 2); the "
-        "best of these is the winner. No suite has these seeds, so no report of the benchmark shows a run that was "
-        "looked at here; the test events, which a criterion from samples is measured on, are the benchmark's own. All "
-        f"else is as in `{DEFAULTS}`. A method that is searched alone replaces its own rows only.\n\n"
+        f"Every method was given the same search of a grid of settings (`{plan.file}`), by `ebmbench tune`.\n\n"
+        f"**Round 1** has {space.budget:,} passes per run, on {_listed(space.datasets)}, with the seed "
+        f"{space.seeds[0]}. All settings of a method differ. The first is the defaults as they were before (*start*); "
+        f"{amounts.random} are drawn at random (*random*), {amounts.tpe} by a tree-structured Parzen estimator (*tpe*; "
+        f"at random where it has nothing new), {amounts.walk} or more by a walk (*walk*): beyond the end of a range "
+        f"where one of the {space.finalists} best stands there, else beside the best. A range goes on by the ratio of "
+        f"its last values. The walk of a method does not end before the values beyond all ends that its "
+        f"{space.finalists} best have reached were tried, or it has {amounts.most} trials; the other methods then walk "
+        "as far.\n\n"
+        f"**Round 2** has the {space.finalists} best, with the seeds {_listed(space.seeds)} and the whole budget of "
+        f"{plan.defaults.training.budget:,} passes. The best of these is the winner.\n\n"
+        "No suite has these seeds, so no report of the benchmark shows a run that was looked at here; the test events, "
+        "which a criterion from samples is measured on, are the benchmark's own. All else is as in "
+        f"`{DEFAULTS}`. A method that is searched alone replaces its own rows only.\n\n"
         "Columns of datasets are means of the criterion over seeds, and the value of a trial is the mean of their "
         "logarithms: lower is better. A trial with a run that diverged or gave no "
-        "criterion has the value ∞ and cannot win. The same rows, with all digits, are in [trials.csv](trials.csv)."
+        f"criterion has the value ∞ and cannot win. The same rows, with all digits, are in [{TABLE}]({TABLE})."
     )
+
+
+def _numbers(rows: list[Row], methods: list[str]) -> str:
+    """Whether the methods had as many trials as one another."""
+    counts = {method: len(of_method(rows, method, 1)) for method in methods}
+    if len(set(counts.values())) == 1:
+        return f"Every method had {next(iter(counts.values()))} trials in round 1."
+    return f"**Numbers of trials differ:** {', '.join(f'{method} {count}' for method, count in counts.items())}."
 
 
 def _winners(plan: Plan, rows: list[Row], methods: list[str]) -> str:
     """The winner of each method against where its search started."""
-    header = ["method", "trials", "criterion", "before", "winner", "before, round 1", "winner, round 1", "round 2"]
-    header.append("at the edge of its range")
-    lines = [[*_winner_line(of_method(rows, method)), _edges(plan, rows, method)] for method in methods]
+    header = ["method", "trials", "criterion", "before", "winner", "at the edge of its range"]
+    header += ["before, round 1", "winner, round 1", "round 2"]
+    lines = []
+    for method in methods:
+        line = _winner_line(of_method(rows, method))
+        lines.append([*line[:5], _edges(plan, rows, method), *line[5:]])
     note = (
         "Settings that the winner changes, and geometric means over datasets of the criterion (in round 2 of its means "
-        "over seeds). A setting at the edge of its range might do better beyond it."
+        "over seeds, with the whole budget). A setting at the edge of its range, or outside, might do better beyond "
+        "it: the table says what was tried there, or why nothing was."
     )
-    return f"{note}\n\n{_table(header, lines, left=5)}"
+    return f"{note}\n\n{_table(header, lines, left=6)}"
 
 
 def _winner_line(rows: list[Row]) -> list[str]:
@@ -61,41 +83,89 @@ def _winner_line(rows: list[Row]) -> list[str]:
 
 
 def _edges(plan: Plan, rows: list[Row], method: str) -> str:
-    """The winner's settings that have the first or last of three values or more."""
+    """The winner's settings at or outside the ends of their ranges, each with what is known of the next value."""
     best = winner(of_method(rows, method))
-    if best is None or method not in plan.space.methods:
+    if best is None or method not in plan.space.methods or not _same_axes(plan, best):
         return MISSING
-    values = settings_values(best.settings)
-    axes = plan.space.methods[method].space.items()
-    found = [key for key, choices in axes if len(choices) > 2 and values.get(key) in (choices[0], choices[-1])]
-    return ", ".join(found) or "none"
+    grid = plan.grid(method)
+    tried = {row.settings for row in of_method(rows, method, 1)}
+    found = [
+        _edge(edge, edge.beyond is not None and grid.text(edge.beyond) in tried)
+        for edge in find_edges(grid, grid.read(best.settings))
+    ]
+    return "; ".join(found) or "none"
+
+
+def _edge(edge: Edge, tried: bool) -> str:
+    place = f"{edge.axis}={value_text(edge.value)}"
+    if edge.beyond is None:
+        return f"{place}: {edge.why}"
+    beyond = value_text(edge.beyond[edge.axis])
+    return f"{place}: {beyond} was tried and lost" if tried else f"**still at the edge:** {place}, {beyond} not tried"
+
+
+def _same_axes(plan: Plan, row: Row) -> bool:
+    """Whether a row is of the present space, not of an earlier one with other axes."""
+    paths = [path for axis in plan.space.methods[row.method].space for path in split_axis(axis)]
+    return set(settings_values(row.settings)) == set(paths)
+
+
+def _need(rows: list[Row]) -> list[str]:
+    """The section on curves; nothing if no trial was random."""
+    curves = compute_curves(rows)
+    if not curves:
+        return []
+    counts = shown_counts(curves)
+    header = ["method", "random trials", *(f"best of {n}" for n in counts)]
+    cells = {
+        method: [_number(curve[n - 1]) if n <= len(curve) else MISSING for n in counts]
+        for method, curve in curves.items()
+    }
+    text = (
+        "The criterion (geometric mean over datasets, round 1) that the best of n random settings is expected to have: "
+        "the mean of the log over all subsets of n of the random trials, which is unbiased; the last column has one "
+        "subset only. The start and the proposals of the estimator and of the walk are left out: they follow good "
+        "values, and are no random sample of the space. How much there is to gain depends on the space as well."
+    )
+    image = f"![Expected criterion of the best of n random settings, a line for each method]({FIGURE})"
+    table = _table(header, [[method, str(len(curves[method])), *cells[method]] for method in curves], left=1)
+    return ["## How much tuning a method needs", *filter(None, [describe_need(curves)]), text, table, image]
 
 
 def _searched(plan: Plan, rows: list[Row], method: str) -> str:
-    """The grid of a method, and how much of it was tried."""
-    tried = len(of_method(rows, method, 1))
-    if method not in plan.space.methods:
-        return f"{tried} trials. This method is no longer in `{plan.file}`."
-    grid = plan.grid(method)
-    axes = [f"- `{axis}`: {', '.join(_choice(choice) for choice in choices)}" for axis, choices in grid.axes.items()]
-    amount = f"{tried} of the {grid.size} settings of this grid were tried."
-    if grid.size < plan.space.trials:
-        amount = f"The grid has {grid.size} settings, fewer than {plan.space.trials}: all of them were tried."
-    return f"{amount} Criterion: `{plan.space.methods[method].criterion}`.\n\n" + "\n".join(axes)
+    """The grid of a method, what was added to it, and how much of it was tried."""
+    first = of_method(rows, method, 1)
+    if method not in plan.space.methods or not _same_axes(plan, first[0]):
+        return f"{len(first)} trials. `{plan.file}` no longer has this method, or not with these settings."
+    grid, settings = plan.grid(method), [plan.grid(method).read(row.settings) for row in first]
+    inside = sum(all(setting[axis] in grid.axes[axis] for axis in grid.axes) for setting in settings)
+    amount = f"{inside} of the {grid.size} settings of this grid were tried, and {len(first) - inside} outside."
+    if len(first) < plan.space.trials.least:
+        amount = f"There are only {len(first)} settings, fewer than {plan.space.trials.least}: all of them were tried."
+    other = plan.space.methods[method].criterion
+    why = f" ({other.why})" if other else ""
+    lines = []
+    for axis, choices in grid.axes.items():
+        added = sorted({setting[axis] for setting in settings if setting[axis] not in choices})
+        beyond = f"; beyond the range: {', '.join(map(_choice, added))}" if added else ""
+        limit = f"; {grid.limits[axis].why}" if axis in grid.limits else ""
+        lines.append(f"- `{axis}`: {', '.join(map(_choice, choices))}{beyond}{limit}")
+    return f"{amount} Criterion: `{plan.criterion(method)}`{why}.\n\n" + "\n".join(lines)
 
 
 def _trials(rows: list[Row]) -> str:
     """Both rounds, the last first, the best first; the winner is bold."""
     best = winner(rows)
     datasets = list(dict.fromkeys(name for row in rows for name in row.scores))
-    header = ["round", "trial", "settings", *datasets, "value", "seeds", "status"]
+    header = ["round", "trial", "proposal", "settings", *datasets, "value", "seeds", "status"]
     lines = []
     for row in sorted(rows, key=lambda row: (-row.round, *row.rank)):
         status = row.status + (f": {row.reason}" if row.reason else "")
         scores = [_number(row.scores.get(name)) for name in datasets]
-        line = [str(row.round), str(row.trial), row.settings, *scores, _number(row.value), row.seeds, status]
+        line = [str(row.round), str(row.trial), row.proposal, row.settings, *scores]
+        line += [_number(row.value), row.seeds, status]
         lines.append([f"**{cell}**" for cell in line] if row is best else line)
-    return _table(header, lines, left=3)
+    return _table(header, lines, left=4)
 
 
 def _mean(row: Row) -> str:

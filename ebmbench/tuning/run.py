@@ -1,8 +1,10 @@
 """The searches of several methods, each in a process of its own with one torch thread.
 
-All processes get the plan as it was read at the start, so that an edit of the space cannot give methods different
-searches. A process that crashes or is killed fails its own method only; none outlives the command. The table and the
-report are written as each search is finished, the winners are printed at the end.
+Round 1 goes on until every method has as many trials as the one whose walk was longest, and as the methods of the table
+that are not searched now; then the last round begins. All processes get the plan as it was read at the start, so that
+an edit of the space cannot give methods different searches. A process that crashes or is killed fails its own method
+only; none outlives the command. The table and the report are written as each search is finished, the winners are
+printed at the end.
 """
 
 import multiprocessing
@@ -20,10 +22,11 @@ from ruamel.yaml import YAML
 from tqdm import tqdm
 
 from ebmbench.config.params import Params
+from ebmbench.tuning.curves import FIGURE, compute_curves, draw_curves
+from ebmbench.tuning.grid import base_section, set_values, settings_values
 from ebmbench.tuning.report import render_report
-from ebmbench.tuning.search import steps
-from ebmbench.tuning.space import Plan, base_section, set_values
-from ebmbench.tuning.trials import FOLDER, Row, merge_rows, of_method, read_table, settings_values, winner, write_table
+from ebmbench.tuning.space import Plan
+from ebmbench.tuning.trials import TABLE, Row, merge_rows, of_method, read_table, winner, write_table
 from ebmbench.workspace.code_hash import freeze
 from ebmbench.workspace.files import write_text
 from ebmbench.workspace.layout import DEFAULTS, TUNING_LOGS, lock_file
@@ -32,9 +35,21 @@ from ebmbench.workspace.locks import hold
 SPAWN = multiprocessing.get_context("spawn")
 
 
+@dataclass(frozen=True)
+class Task:
+    """A part of a method's search: round 1 up to at least so many trials, or, without a number, the last round.
+
+    `rows` are the trials of round 1 that are finished.
+    """
+
+    method: str
+    rows: list[Row] = field(default_factory=list)
+    least: int | None = None
+
+
 @dataclass
 class Worker:
-    """A search under way: its process, and our end of the pipe."""
+    """A task under way: its process, and our end of the pipe."""
 
     method: str
     process: BaseProcess
@@ -43,7 +58,7 @@ class Worker:
 
 @dataclass(frozen=True)
 class Event:
-    """A row is finished; or, without a row, a whole search: with all its rows, or with what went wrong."""
+    """A row is finished; or, without a row, a whole task: with all its rows, or with what went wrong."""
 
     method: str
     row: Row | None = None
@@ -51,9 +66,9 @@ class Event:
     failure: str = ""
 
 
-def searches(plan: Plan, methods: list[str], jobs: int) -> Iterator[Event]:
-    """Run the searches of these methods, `jobs` at a time; yields each event as it happens."""
-    waiting = list(methods)
+def perform(plan: Plan, tasks: list[Task], jobs: int) -> Iterator[Event]:
+    """Do these tasks, `jobs` at a time; yields each event as it happens."""
+    waiting = list(tasks)
     running: list[Worker] = []
     try:
         while waiting or running:
@@ -70,12 +85,12 @@ def searches(plan: Plan, methods: list[str], jobs: int) -> Iterator[Event]:
             worker.process.kill()
 
 
-def _start(plan: Plan, method: str) -> Worker:
+def _start(plan: Plan, task: Task) -> Worker:
     here, there = SPAWN.Pipe(duplex=False)
-    process = SPAWN.Process(target=_work, args=(plan, method, there), daemon=True)
+    process = SPAWN.Process(target=_work, args=(plan, task, there), daemon=True)
     process.start()
     there.close()  # the child has the only other end, so that its death ends the pipe
-    return Worker(method, process, here)
+    return Worker(task.method, process, here)
 
 
 def _receive(worker: Worker) -> Event:
@@ -91,27 +106,33 @@ def _receive(worker: Worker) -> Event:
     return event
 
 
-def _work(plan: Plan, method: str, pipe: Connection) -> None:
+def _work(plan: Plan, task: Task, pipe: Connection) -> None:
     """The child process: search, send events, and write warnings and tracebacks to a log."""
     threading.Thread(target=_die_with_parent, daemon=True).start()
     freeze(plan.root)  # trials are found again by their code, so no edit may come in between
-    log = plan.root / TUNING_LOGS / f"{method}.log"
+    log = plan.root / TUNING_LOGS / f"{task.method}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("w", encoding="utf-8") as sys.stderr:
+    with log.open("a" if task.rows else "w", encoding="utf-8") as sys.stderr:
         try:
-            pipe.send(Event(method, rows=_searched(plan, method, pipe)))
+            pipe.send(Event(task.method, rows=_do(plan, task, pipe)))
         except Exception as error:
             traceback.print_exc()
-            pipe.send(Event(method, failure=f"{error} (work/tuning/{method}.log has more)"))
+            pipe.send(Event(task.method, failure=f"{error} (work/tuning/{task.method}.log has more)"))
 
 
-def _searched(plan: Plan, method: str, pipe: Connection) -> list[Row]:
+def _do(plan: Plan, task: Task, pipe: Connection) -> list[Row]:
     import torch
 
-    from ebmbench.tuning.search import search
+    from ebmbench.tuning.search import first_round, last_round
 
     torch.set_num_threads(1)
-    return search(plan, method, lambda row: pipe.send(Event(method, row)))
+
+    def tell(row: Row) -> None:
+        pipe.send(Event(task.method, row))
+
+    if task.least is None:
+        return last_round(plan, task.method, task.rows, tell)
+    return first_round(plan, task.method, task.rows, task.least, tell)
 
 
 def _die_with_parent() -> None:
@@ -132,29 +153,59 @@ class Result:
 
 def tune(plan: Plan, methods: list[str], jobs: int) -> Result:
     """Search for the defaults of these methods; rows of the others stay as they are."""
-    failures: dict[str, str] = {}
     busy = "tune: another process is searching here; wait for it or stop it"
-    with (
-        hold(lock_file(plan.root, "tune"), busy),
-        _Progress(sum(steps(plan, method) for method in methods)) as progress,
-    ):
-        for event in searches(plan, methods, jobs):
-            progress.show(event)
+    expected = plan.space.trials.least + plan.space.finalists
+    with hold(lock_file(plan.root, "tune"), busy), _Progress(expected * len(methods)) as progress:
+        searches = Searches(plan, jobs, progress)
+        first = searches.first_round(methods)
+        for method, rows in searches.do([Task(method, rows) for method, rows in first.items()]):
+            publish(plan, [*first[method], *rows])
+    found = [method for method in methods if method not in searches.failures]
+    rows = read_table(plan.root / plan.folder / TABLE)
+    return Result(render_winners(plan, rows, found), f"{plan.folder}/report.md", list(searches.failures.values()))
+
+
+class Searches:
+    """Does tasks, shows their progress, and remembers which methods failed."""
+
+    def __init__(self, plan: Plan, jobs: int, progress: "_Progress") -> None:
+        self.plan = plan
+        self.jobs = jobs
+        self.progress = progress
+        self.failures: dict[str, str] = {}
+
+    def do(self, tasks: list[Task]) -> Iterator[tuple[str, list[Row]]]:
+        """The rows of each task that ends well, as it ends."""
+        for event in perform(self.plan, tasks, self.jobs):
+            self.progress.show(event)
             if event.failure:
-                failures[event.method] = event.failure
+                self.failures[event.method] = event.failure
             elif event.row is None:
-                publish(plan, event.rows)
-    rows = read_table(plan.root / FOLDER / "trials.csv")
-    found = [method for method in methods if method not in failures]
-    return Result(render_winners(plan, rows, found), f"{FOLDER}/report.md", list(failures.values()))
+                yield event.method, event.rows
+
+    def first_round(self, methods: list[str]) -> dict[str, list[Row]]:
+        """Round 1: as many trials for each method as for the one that needs most, unless its settings run out."""
+        table = read_table(self.plan.root / self.plan.folder / TABLE)
+        others = [len(of_method(table, method, 1)) for method in self.plan.space.methods if method not in methods]
+        least = max(self.plan.space.trials.least, *others, 0)
+        rows: dict[str, list[Row]] = {}
+        waiting = methods
+        while waiting:
+            rows |= self.do([Task(method, rows.get(method, []), least) for method in waiting])
+            asked, least = least, max(least, *map(len, rows.values()), 0)
+            short = [method for method in rows if len(rows[method]) < least and method not in self.failures]
+            waiting = short if least > asked else []  # who is short of what was asked for has no more settings
+        return {method: rows[method] for method in methods if method not in self.failures}
 
 
 def publish(plan: Plan, new: list[Row]) -> None:
-    """Put new rows into the table, and write the report of all."""
-    table = plan.root / FOLDER / "trials.csv"
-    rows = merge_rows(read_table(table), new, list(plan.space.methods))
-    write_table(table, rows)
-    write_text(table.with_name("report.md"), render_report(plan, rows))
+    """Put new rows into the table, write the report of all, and draw its figure."""
+    folder = plan.root / plan.folder
+    rows = merge_rows(read_table(folder / TABLE), new, list(plan.space.methods))
+    write_table(folder / TABLE, rows)
+    write_text(folder / "report.md", render_report(plan, rows))
+    if curves := compute_curves(rows):
+        draw_curves(curves, folder / FIGURE)
 
 
 def render_winners(plan: Plan, rows: list[Row], methods: list[str]) -> str:
@@ -195,6 +246,7 @@ class _Progress:
         """Count a row, or print what failed."""
         if event.row is not None:
             row = event.row
+            self.bar.total = max(self.bar.total, self.bar.n + 1)  # a walk may be longer than expected
             self.bar.update()
             self.bar.set_description(row.method)
             if self.bar.disable:

@@ -1,77 +1,117 @@
 """The search of one method: the same two rounds for every method.
 
-Round 1: `trials` different settings with the first seed. The first is where the search starts, the others of the
-first half are drawn at random, those of the second by a tree-structured Parzen estimator (Bergstra et al. 2011) from
-what the earlier ones gave; where it insists on what was tried, at random again.
-Round 2: the `finalists` best are run with all seeds, and the best of them wins. A trial's value is the mean
-over datasets of the log of the criterion's mean over seeds (a plain mean: one seed that fails must not be hidden by two
-that do not); a run without a number makes it +∞. Seeded by the method's name alone.
+Round 1, with the first seed: the setting where the search starts; settings drawn at random from the grid; settings that
+a tree-structured Parzen estimator (Bergstra et al. 2011) proposes from what the earlier ones gave, and at random where
+it insists on what was tried; then a walk. A step of the walk takes the best settings so far, as many as there are
+finalists, and goes beyond the end of a range at which one of them stands; where none does, beside the best on the grid.
+A method walks on, up to `most` trials, until no finalist stands at an end that nothing was tried beyond. The trials of
+the others are then made as many (`run.py`).
+Round 2: the finalists are run with all seeds and the whole budget, and the best of them wins. So the winner stands at
+an end only with the next value tried and lost, or for a reason that is given. Seeded by the method's name alone.
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import optuna
 from optuna.trial import Trial, TrialState
 
-from ebmbench.tuning.space import Grid, Plan, Point
+from ebmbench.tuning.grid import Grid, Setting
+from ebmbench.tuning.ranges import find_edges, neighbours
+from ebmbench.tuning.space import Plan
 from ebmbench.tuning.trials import Row, Trials
 from ebmbench.workspace.store import digest
 
 PATIENCE = 100  # draws that hit a setting already tried, before an untried one is taken at random
 
-
-def search(plan: Plan, method: str, tell: Callable[[Row], None]) -> list[Row]:
-    """All rows of a method; `tell` hears of each as it is finished."""
-    grid, trials = plan.grid(method), Trials(plan, method)
-    first: dict[Point, Row] = {}
-    study = _study(plan, grid)
-    for number in range(min(plan.space.trials, grid.size)):
-        trial, point = _untried(study, grid, set(first))
-        first[point] = trials.run(grid, point, number, plan.space.seeds[:1])
-        study.tell(trial, first[point].value)
-        tell(first[point])
-    return [*first.values(), *_finals(plan, trials, grid, first, tell)]
+Tell = Callable[[Row], None]
 
 
-def _finals(plan: Plan, trials: Trials, grid: Grid, first: dict[Point, Row], tell: Callable[[Row], None]) -> list[Row]:
-    """The best of the first round with all seeds; those that gave no number cannot be among them."""
-    ranked = sorted((point for point in first if first[point].ended_well), key=lambda point: first[point].rank)
-    rows = []
-    for point in sorted(ranked[: plan.space.finalists], key=lambda point: first[point].trial):
-        rows.append(trials.run(grid, point, first[point].trial, plan.space.seeds, last=True))
+def first_round(plan: Plan, method: str, rows: list[Row], least: int, tell: Tell) -> list[Row]:
+    """At least so many trials, of which some may be there already; `tell` hears of each as it is finished."""
+    trials, amounts = Trials(plan, method), plan.space.trials
+    rows = list(rows) or _draw(plan, trials, tell)
+    finalists = plan.space.finalists
+    while len(rows) < least or (len(rows) < amounts.most and list(open_ends(trials.grid, rows, finalists))):
+        setting = next_step(trials.grid, rows, finalists)
+        if setting is None:
+            break
+        rows.append(trials.run(setting, len(rows), "walk"))
         tell(rows[-1])
     return rows
 
 
-def steps(plan: Plan, method: str) -> int:
-    """How many rows a search will have, at most."""
-    first = min(plan.space.trials, plan.grid(method).size)
-    return first + min(plan.space.finalists, first)
+def last_round(plan: Plan, method: str, rows: list[Row], tell: Tell) -> list[Row]:
+    """The finalists once more; a trial that gave no number cannot be among them."""
+    trials, repeated = Trials(plan, method), []
+    for row in sorted(best_rows(rows, plan.space.finalists), key=lambda row: row.trial):
+        repeated.append(trials.repeat(row))
+        tell(repeated[-1])
+    return repeated
 
 
-def _study(plan: Plan, grid: Grid) -> optuna.Study:
+def best_rows(rows: list[Row], count: int) -> list[Row]:
+    """The best of round 1 that ended well, the best first."""
+    return sorted((row for row in rows if row.ended_well), key=lambda row: row.rank)[:count]
+
+
+def open_ends(grid: Grid, rows: list[Row], finalists: int) -> Iterator[Setting]:
+    """What lies beyond the ends of ranges where the finalists stand, and was not tried."""
+    tried = {row.settings for row in rows}
+    for row in best_rows(rows, finalists):
+        for edge in find_edges(grid, grid.read(row.settings)):
+            if edge.beyond is not None and grid.text(edge.beyond) not in tried:
+                yield edge.beyond
+
+
+def next_step(grid: Grid, rows: list[Row], finalists: int) -> Setting | None:
+    """Where the walk goes: beyond an open end, else to an untried neighbour of the best that has one."""
+    tried = {row.settings for row in rows}
+    ranked = sorted(rows, key=lambda row: row.rank)
+    beside = (near for row in ranked for near in neighbours(grid, grid.read(row.settings)))
+    untried = (near for near in beside if grid.text(near) not in tried)
+    return next(open_ends(grid, rows, finalists), None) or next(untried, None)
+
+
+def _draw(plan: Plan, trials: Trials, tell: Tell) -> list[Row]:
+    """The trials on the grid: the start, at random, by the estimator; fewer if the grid has fewer."""
+    grid, amounts = trials.grid, plan.space.trials
+    study = _study(grid, amounts.random)
+    proposals = ["start", *["random"] * amounts.random, *["tpe"] * amounts.tpe]
+    rows: list[Row] = []
+    for number, proposal in enumerate(proposals[: grid.size]):
+        trial, setting = _untried(study, grid, {row.settings for row in rows})
+        rows.append(trials.run(setting, number, proposal))
+        study.tell(trial, rows[-1].value)
+        tell(rows[-1])
+    return rows
+
+
+def _study(grid: Grid, at_random: int) -> optuna.Study:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     seed = int(digest({"search": grid.method}), 16) % 2**32
-    sampler = optuna.samplers.TPESampler(n_startup_trials=max(1, plan.space.trials // 2), seed=seed)
-    study = optuna.create_study(sampler=sampler)
-    study.enqueue_trial(dict(zip(grid.axes, grid.start, strict=True)))
+    study = optuna.create_study(sampler=optuna.samplers.TPESampler(n_startup_trials=1 + at_random, seed=seed))
+    study.enqueue_trial(_places(grid, grid.start))
     return study
 
 
-def _untried(study: optuna.Study, grid: Grid, tried: set[Point]) -> tuple[Trial, Point]:
+def _untried(study: optuna.Study, grid: Grid, tried: set[str]) -> tuple[Trial, Setting]:
     """Draw until a setting is new: every method gets the same number of different ones."""
     for _ in range(PATIENCE):
-        trial, point = _ask(study, grid)
-        if point not in tried:
-            return trial, point
+        trial, setting = _ask(study, grid)
+        if grid.text(setting) not in tried:
+            return trial, setting
         study.tell(trial, state=TrialState.FAIL)  # not counted, and nothing is learned from it
-    rest = [point for point in grid.points() if point not in tried]
-    chosen = random.Random(f"{grid.method} {len(tried)}").choice(rest)
-    study.enqueue_trial(dict(zip(grid.axes, chosen, strict=True)))
+    rest = [setting for setting in grid.all_settings() if grid.text(setting) not in tried]
+    study.enqueue_trial(_places(grid, random.Random(f"{grid.method} {len(tried)}").choice(rest)))
     return _ask(study, grid)
 
 
-def _ask(study: optuna.Study, grid: Grid) -> tuple[Trial, Point]:
+def _ask(study: optuna.Study, grid: Grid) -> tuple[Trial, Setting]:
     trial = study.ask()
-    return trial, tuple(trial.suggest_int(key, 0, len(choices) - 1) for key, choices in grid.axes.items())
+    return trial, {axis: choices[trial.suggest_int(axis, 0, len(choices) - 1)] for axis, choices in grid.axes.items()}
+
+
+def _places(grid: Grid, setting: Setting) -> dict[str, int]:
+    """The places of a setting's choices: the estimator knows their order, not their values."""
+    return {axis: choices.index(setting[axis]) for axis, choices in grid.axes.items()}

@@ -1,4 +1,7 @@
-"""Trials: how one is run and judged, and `reports/tuning/trials.csv`, with a row for each round that a trial was in.
+"""Trials: how one is run and judged, and `trials.csv`, with a row for each round that a trial was in.
+
+A trial's value is the mean over datasets of the log of the criterion's mean over seeds (a plain mean: one seed that
+fails must not be hidden by two that do not); a run without a number makes it +∞.
 
 Runs and judgements are found again in `work/` if they are there. The table has no seconds and no dates: a search that
 is repeated writes the same bytes.
@@ -11,7 +14,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from ruamel.yaml import YAML
 from torch import Tensor
 
 from ebmbench.config.registry import load
@@ -23,14 +25,15 @@ from ebmbench.experiment.runs import Run, train_run
 from ebmbench.experiment.samples import draw
 from ebmbench.metrics.common.evaluation import Evaluation, Value
 from ebmbench.training.job import Job
-from ebmbench.tuning.space import Grid, Plan, Point
+from ebmbench.tuning.grid import Setting
+from ebmbench.tuning.space import Plan
 from ebmbench.workspace.code_hash import code_hash
 from ebmbench.workspace.files import read_json, write_csv, write_json
-from ebmbench.workspace.layout import DEFAULTS, REPORTS, WORK
+from ebmbench.workspace.layout import DEFAULTS, WORK
 from ebmbench.workspace.store import Store, digest
 
-FOLDER = f"{REPORTS}/tuning"
-FIRST = ["method", "trial", "round", "criterion", "settings"]
+TABLE = "trials.csv"
+FIRST = ["method", "trial", "round", "proposal", "criterion", "settings"]
 LAST = ["value", "seeds", "status", "reason", "passes"]
 
 
@@ -40,11 +43,14 @@ class TrialError(Exception):
 
 @dataclass(frozen=True)
 class Row:
-    """A trial in a round. `scores` are means over the seeds, by dataset; `value` the mean of their logs."""
+    """A trial in a round. `proposal` says how its setting was chosen (start, random, tpe or walk); `scores` are means
+    over the seeds, by dataset; `value` is the mean of their logs.
+    """
 
     method: str
     trial: int
     round: int
+    proposal: str
     criterion: str
     settings: str
     scores: dict[str, float | None]
@@ -80,20 +86,30 @@ class Trials:
     def __init__(self, plan: Plan, method: str) -> None:
         self.plan = plan
         self.method = method
-        self.criterion = plan.space.methods[method].criterion
-        self.training = plan.defaults.training.model_copy(update={"budget": plan.space.budget})
+        self.grid = plan.grid(method)
+        self.criterion = plan.criterion(method)
         self.store = Store(plan.root / WORK)
         kind = plan.defaults.sampling.sampler.get("kind")
         self.code = code_hash([__name__, f"ebmbench.metrics.{self.criterion}", f"ebmbench.samplers.{kind}"])
         entries = ((name, plan.defaults.datasets[name]) for name in plan.space.datasets)
         self.data = {name: open_data(name, entry, plan.root) for name, entry in entries}
 
-    def run(self, grid: Grid, point: Point, number: int, seeds: list[int], last: bool = False) -> Row:
-        """Run a setting on every dataset with these seeds, and sum it up."""
-        text = settings_text(grid.values(point))
+    def run(self, setting: Setting, number: int, proposal: str) -> Row:
+        """Round 1: the first seed, with the budget of the space."""
+        return self._run(setting, number, proposal, last=False)
+
+    def repeat(self, first: Row) -> Row:
+        """The last round of a trial: all seeds, with the whole budget."""
+        return self._run(self.grid.read(first.settings), first.trial, first.proposal, last=True)
+
+    def _run(self, setting: Setting, number: int, proposal: str, last: bool) -> Row:
+        """Run a setting on every dataset, and sum it up."""
+        space, text = self.plan.space, self.grid.text(setting)
+        seeds = space.seeds if last else space.seeds[:1]
+        passes = self.plan.defaults.training.budget if last else space.budget
         try:
-            settings = grid.settings(point, self.plan.file)
-            runs = {(name, seed): self.judge(settings, name, seed) for name in self.data for seed in seeds}
+            settings = self.grid.settings(setting)
+            runs = {(name, seed): self.judge(settings, name, seed, passes) for name in self.data for seed in seeds}
         except Exception as error:
             place = f"{self.method}, trial {number} ({text})"
             raise TrialError(f"{place}: {type(error).__name__}: {' '.join(str(error).split())}") from error
@@ -103,6 +119,7 @@ class Trials:
             method=self.method,
             trial=number,
             round=2 if last else 1,
+            proposal=proposal,
             criterion=self.criterion,
             settings=text,
             scores=scores,
@@ -110,14 +127,15 @@ class Trials:
             seeds=" ".join(map(str, seeds)),
             status=status,
             reason=reason,
-            passes=self.plan.space.budget,
+            passes=passes,
         )
 
-    def judge(self, settings: Settings, dataset: str, seed: int) -> Judged:
+    def judge(self, settings: Settings, dataset: str, seed: int, passes: int) -> Judged:
         """Train and judge one run, or find both."""
         data, section = self.data[dataset], self.plan.defaults.models.get(settings.model, {})
         model = check(load("models", settings.model).Settings, section, DEFAULTS, f"models.{settings.model}")
-        run = train_run(Job(self.method, settings, {}, seed, self.training, model, data.facts), data.train, self.store)
+        training = self.plan.defaults.training.model_copy(update={"budget": passes})
+        run = train_run(Job(self.method, settings, {}, seed, training, model, data.facts), data.train, self.store)
         if run.status["status"] != "ok":
             return Judged(None, run.status["status"], run.status["reason"])
         key = self._digest(run.status["digest"], data)
@@ -178,22 +196,6 @@ def _mean(values: list[float | None]) -> float | None:
     return fmean(known) if len(known) == len(values) else None
 
 
-def settings_text(values: dict[str, Any]) -> str:
-    """`learning_rate=0.001, sampler.steps=10`; values as YAML has them."""
-    return ", ".join(f"{path}={value_text(value)}" for path, value in values.items())
-
-
-def value_text(value: Any) -> str:
-    """A number, word, true, false or null."""
-    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def settings_values(text: str) -> dict[str, Any]:
-    """The same, read back."""
-    pairs = (part.split("=", 1) for part in text.split(", "))
-    return {path: YAML(typ="safe").load(value) for path, value in pairs}
-
-
 def winner(rows: list[Row]) -> Row | None:
     """The best of the last round of a method's rows; None if no finalist ended well."""
     return min((row for row in rows if row.round == 2 and row.ended_well), key=lambda row: row.rank, default=None)
@@ -229,5 +231,6 @@ def _row(cells: dict[str, str]) -> Row:
     datasets = [name for name in cells if name not in [*FIRST, *LAST]]
     numbers: dict[str, Any] = {name: int(cells[name]) for name in ("trial", "round", "passes")}
     scores = {name: float(cells[name]) if cells[name] else None for name in datasets}
-    rest = {name: cells[name] for name in [*FIRST, *LAST] if name not in numbers}
+    # A table that was written before proposals were recorded has no such column.
+    rest = {name: cells.get(name, "") for name in [*FIRST, *LAST] if name not in numbers}
     return Row(**{**rest, **numbers, "scores": scores, "value": float(cells["value"])})

@@ -24,7 +24,7 @@ DEAR = (HALF_FINISHED, DOWNLOADS, CLONES)
 _TREES = {  # folders by name: what they hold, and the paths that are written there
     "flow": (LOGS, re.compile(r"lock|\w+\.lock|outcomes\.json|logs/[^/]+\.log|pulses/[^/]+\.json|entries/[^/]+\.yaml")),
     "failures": (LOGS, re.compile(r"[^/]+\.(log|json)")),  # tracebacks; until version 0.7 notes too
-    "tuning": (LOGS, re.compile(r"[^/]+\.log")),
+    "tuning": (LOGS, re.compile(r"[^/]+\.log|[^/]+/(trials\.csv|report\.md|best-of-n\.svg)")),
     "code": (FINISHED, re.compile(r"memory\.json")),  # hashes (`code_hash.py`)
     "claims": (LOGS, re.compile(r"\w+/((verdict|metrics)\.json|values\.csv|figure\.png)")),
     "downloads": (

@@ -35,7 +35,7 @@ ALLOWED = {
         *("core", "data", "features", "samplers", "metrics", "training", "experiment", "report", "claims", "stages"),
     }
     | GROUND,
-    "tuning": {"core", "data", "metrics", "samplers", "training", "experiment", "tuning"} | GROUND,
+    "tuning": {"core", "data", "metrics", "samplers", "training", "experiment", "report", "tuning"} | GROUND,
     "cli": {"core", "report", "stages", "tuning", "experiment", "claims", "cli"} | GROUND,
 }
 

@@ -14,17 +14,12 @@ from ebmbench.experiment.data import open_data
 from ebmbench.stages.prepare import prepare
 from ebmbench.training.trainer import Diverged, Trainer
 from ebmbench.tuning.run import publish
-from ebmbench.tuning.search import search
 from ebmbench.tuning.space import load_plan
 from ebmbench.tuning.trials import Judged, Row, TrialError, Trials, merge_rows, read_table, winner
 from ebmbench.workspace.files import read_json
-from tests.tuning.conftest import edit
+from tests.tuning.conftest import edit, rows_of
 
-REPORTS = ("trials.csv", "report.md")
-
-
-def rows_of(project: Path, method: str = "dsm") -> list[Row]:
-    return search(load_plan(project), method, lambda row: None)
+REPORTS = ("trials.csv", "report.md", "best-of-n.svg")
 
 
 def test_a_repeated_search_trains_nothing_and_writes_the_same_bytes(
@@ -44,7 +39,7 @@ def test_a_repeated_search_trains_nothing_and_writes_the_same_bytes(
     rows = read_table(project / "reports" / "tuning" / "trials.csv")
     for method in ("dsm", "nce"):
         first = [row.settings for row in rows if row.method == method and row.round == 1]
-        assert len(first) == len(set(first)) == 3
+        assert len(first) == len(set(first)) == 4
         assert sum(row.method == method and row.round == 2 for row in rows) == 2
 
 
@@ -62,41 +57,33 @@ def test_a_search_that_was_stopped_goes_on_to_the_same_rows(project: Path, monke
     with pytest.raises(KeyboardInterrupt):
         rows_of(project)
     rows = rows_of(project)
-    # Three trials and two finalists with one seed more, on two datasets each; one run was begun twice.
-    assert len(trained) == 3 * 2 + 2 * 2 + 1
+    # Four trials, and two finalists with two seeds and another budget, on two datasets each; one run was begun twice.
+    assert len(trained) == 4 * 2 + 2 * 2 * 2 + 1
     assert rows == rows_of(project)
 
 
-@pytest.fixture
-def untrained(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every setting has a value of its own, and none is trained for it."""
-
-    def judge(self: Trials, settings: Any, name: str, seed: int) -> Judged:
-        return Judged(1 + abs(math.sin(sum(map(ord, repr((settings, name, seed)))))), "ok", "")
-
-    monkeypatch.setattr(Trials, "judge", judge)
-
-
-def test_a_grid_smaller_than_the_trials_is_tried_whole_and_the_report_says_so(project: Path, untrained: None) -> None:
-    edit(project, "trials: 3", "trials: 5")
+def test_a_space_smaller_than_the_trials_is_tried_whole_and_the_report_says_so(project: Path, untrained: None) -> None:
+    edit(project, "walk: 1", "walk: 4")
     plan = load_plan(project)
     rows = rows_of(project, "nce")
-    assert len({row.settings for row in rows}) == 3
+    assert len({row.settings for row in rows}) == 4
     publish(plan, rows)
     text = (project / "reports" / "tuning" / "report.md").read_text(encoding="utf-8")
-    assert "The grid has 3 settings, fewer than 5: all of them were tried." in text
+    assert "There are only 4 settings, fewer than 7: all of them were tried." in text
 
 
 def test_the_finalists_are_the_best_of_the_first_round_and_the_best_of_them_wins(
     project: Path, untrained: None
 ) -> None:
     rows = rows_of(project)
-    assert len({row.value for row in rows}) == len(rows) == 5
+    assert len({row.value for row in rows}) == len(rows) == 6
     first = sorted((row for row in rows if row.round == 1), key=lambda row: row.value)
     last = [row for row in rows if row.round == 2]
     assert {row.trial for row in last} == {row.trial for row in first[:2]}
     assert winner(rows) == min(last, key=lambda row: row.value)
     assert rows[0].settings == "learning_rate=0.01, sigma=0.2"
+    assert [row.proposal for row in rows[:4]] == ["start", "random", "tpe", "walk"]
+    assert {(row.round, row.passes, row.seeds) for row in rows} == {(1, 10_000, "1000"), (2, 15_000, "1000 1001")}
     for row in rows:
         assert row.value == pytest.approx(sum(math.log(score or 0) for score in row.scores.values()) / 2)
 
@@ -104,7 +91,7 @@ def test_the_finalists_are_the_best_of_the_first_round_and_the_best_of_them_wins
 def test_a_seed_that_fails_is_not_hidden_by_one_that_does_not(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The plain mean over seeds: 0.001 and 10 count as 5.0005, where a geometric mean would say 0.1."""
     values = {1000: 0.001, 1001: 10.0}
-    monkeypatch.setattr(Trials, "judge", lambda self, settings, name, seed: Judged(values[seed], "ok", ""))
+    monkeypatch.setattr(Trials, "judge", lambda self, settings, name, seed, passes: Judged(values[seed], "ok", ""))
     last = [row for row in rows_of(project) if row.round == 2]
     assert len(last) == 2
     for row in last:
@@ -113,7 +100,11 @@ def test_a_seed_that_fails_is_not_hidden_by_one_that_does_not(project: Path, mon
 
 
 def test_a_method_with_a_sampler_of_its_own_is_judged_by_it(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    edit(project, "methods:\n", "methods:\n  ncsn: {criterion: sliced_wasserstein, space: {learning_rate: [1.0e-2]}}\n")
+    edit(
+        project,
+        "methods:\n",
+        "methods:\n  ncsn: {space: {learning_rate: [1.0e-2]}, criterion: {metric: sliced_wasserstein, why: so}}\n",
+    )
     run_watched, kinds = samples.run_watched, []
 
     def recorded(sampler: Any, *rest: Any) -> Any:
@@ -122,7 +113,7 @@ def test_a_method_with_a_sampler_of_its_own_is_judged_by_it(project: Path, monke
 
     monkeypatch.setattr(samples, "run_watched", recorded)
     trials = Trials(load_plan(project), "ncsn")
-    assert trials.judge(load("methods", "ncsn").Settings(), "two_moons", 1000).status == "ok"
+    assert trials.judge(load("methods", "ncsn").Settings(), "two_moons", 1000, 10_000).status == "ok"
     assert kinds == ["annealed_langevin"]
 
 
@@ -147,7 +138,7 @@ def test_a_setting_that_diverges_is_recorded_and_cannot_win(project: Path, monke
 
 
 def test_a_criterion_that_cannot_be_had_says_why(project: Path) -> None:
-    edit(project, "dsm: {criterion: sliced_wasserstein", "dsm: {criterion: log_z_error")
+    edit(project, "metric: sliced_wasserstein", "metric: log_z_error")
     rows = rows_of(project)
     assert {(row.status, row.value) for row in rows} == {("unavailable", math.inf)}
     assert rows[0].reason.startswith("two_moons seed=1000: ")
@@ -171,7 +162,7 @@ def test_one_search_that_crashes_leaves_the_others_alone(
     # Each value is valid with the defaults, but the two are not with one another.
     axes = "sampler.sigma_max: [0.1, 2.0], sampler.sigma_min: [0.05, 0.5]"
     start = "{sampler.sigma_max: 0.1, sampler.sigma_min: 0.5}"
-    edit(project, "methods:\n", f"methods:\n  ncsn: {{criterion: kl, space: {{{axes}}}, start: {start}}}\n")
+    edit(project, "methods:\n", f"methods:\n  ncsn: {{space: {{{axes}}}, start: {start}}}\n")
     monkeypatch.chdir(project)
     assert main(["tune", "ncsn", "nce", "--jobs", "2"]) == 1
     assert "failed: ncsn, trial 0 (sampler.sigma_max=0.1, sampler.sigma_min=0.5)" in capsys.readouterr().err
@@ -179,8 +170,8 @@ def test_one_search_that_crashes_leaves_the_others_alone(
 
 
 def test_rows_of_methods_that_were_not_tuned_stay(project: Path) -> None:
-    old = [Row("a", 0, 1, "kl", "x=1", {"d": 1.0}, 0.0, "1", "ok", "", 1)]
-    new = [Row("b", 0, 1, "kl", "x=2", {"d": 2.0}, 0.7, "1", "ok", "", 1)]
+    old = [Row("a", 0, 1, "start", "kl", "x=1", {"d": 1.0}, 0.0, "1", "ok", "", 1)]
+    new = [Row("b", 0, 1, "start", "kl", "x=2", {"d": 2.0}, 0.7, "1", "ok", "", 1)]
     assert merge_rows(old, new, ["b", "a"]) == [*new, *old]
     assert merge_rows(merge_rows(old, new, ["b", "a"]), old, ["b", "a"]) == [*new, *old]
 

@@ -19,6 +19,7 @@ FILES = {
     "00000000000000aa/part-78/half": 1,
     "flow/logs/report.log": 1,
     "tuning/dsm.log": 1,
+    "tuning/wide/report.md": 1,
     "downloads/mnist/train-images-idx3-ubyte.gz": 5,
     "scheduled/clone/.git/big": 1,
     "scheduled/clone/.dvc/cache/x": 6,
@@ -54,11 +55,11 @@ def test_a_dry_run_tells_the_size_of_each_kind_and_removes_nothing(
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
         ["would", "free", "3.0", "MiB", "finished", "results"],
         ["would", "free", "2.0", "MiB", "leftovers", "of", "killed", "attempts"],
-        ["would", "free", "3.0", "MiB", "logs"],
+        ["would", "free", "4.0", "MiB", "logs"],
         ["kept", "4.0", "MiB", "half-finished", "runs"],
         ["kept", "5.0", "MiB", "downloads"],
         ["kept", "7.0", "MiB", "clones", "of", "schedules", "and", "workers"],
-        ["would", "free", "8.0", "MiB", "(--all", "frees", "the", "rest)"],
+        ["would", "free", "9.0", "MiB", "(--all", "frees", "the", "rest)"],
     ]
 
 
@@ -67,7 +68,7 @@ def test_what_is_nowhere_else_stays(work: Path, capsys: pytest.CaptureFixture[st
     kept = ("checkpoint", "snapshot", "downloads", "scheduled")
     assert left(work) == {name for name in FILES if any(word in name for word in kept)}
     assert not (work / "0123456789abcdef").exists()
-    assert capsys.readouterr().out.endswith("freed 8.0 MiB (--all frees the rest)\n")
+    assert capsys.readouterr().out.endswith("freed 9.0 MiB (--all frees the rest)\n")
 
 
 def test_all_leaves_nothing_that_ebmbench_wrote(work: Path) -> None:
