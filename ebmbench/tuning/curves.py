@@ -23,6 +23,7 @@ from ebmbench.tuning.trials import Row, of_method
 
 FIGURE = "best-of-n.svg"
 SIZE = (7.0, 4.0)  # inches
+NEAR = 1.5  # a factor of the criterion that counts as nearly as good
 
 Curves = dict[str, list[float]]  # by method, the expected best of 1, 2, … N
 
@@ -51,17 +52,22 @@ def shown_counts(curves: Curves) -> list[int]:
     return [*(2**power for power in range(last.bit_length()) if 2**power < last), last]
 
 
+def count_needed(curve: list[float]) -> int:
+    """How many random settings until the best is expected to be nearly as good as the best of all."""
+    return next(n for n, value in enumerate(curve, 1) if value <= NEAR * curve[-1])
+
+
 def describe_need(curves: Curves) -> str:
-    """Which method gains most by tuning and which least, in one sentence; and whose settings may fail."""
-    gains = {method: curve[0] / curve[-1] for method, curve in curves.items() if math.isfinite(curve[0])}
-    fails = [f"`{method}`" for method in curves if method not in gains]
+    """Which methods need tuning most and which least, in one sentence; and whose settings may fail."""
+    needs = {method: count_needed(curve) for method, curve in curves.items() if math.isfinite(curve[-1])}
+    fails = [f"`{method}`" for method, curve in curves.items() if not math.isfinite(curve[0])]
+    named = {n: ", ".join(f"`{name}`" for name in needs if needs[name] == n) for n in needs.values()}
     parts = []
-    if len(gains) > 1:
-        most, least = max(gains, key=lambda name: gains[name]), min(gains, key=lambda name: gains[name])
+    if len(named) > 1:
+        most, fewest = max(named), min(named)
         parts.append(
-            f"`{most}` needs tuning most: with one random setting its criterion is expected to be {gains[most]:.3g} "
-            f"times what it is with the best of {len(curves[most])}; `{least}` needs it least: {gains[least]:.3g} "
-            "times."
+            f"Until the best is expected to be within a factor of {NEAR} of the best of all random settings, "
+            f"{named[most]} needs {most} of them, the most, and {named[fewest]} {fewest}, the fewest."
         )
     if fails:
         parts.append(f"A random setting of {', '.join(fails)} may give no number at all.")
@@ -78,7 +84,7 @@ def draw_curves(curves: Curves, file: Path) -> None:
             xs, ys = [n for n, _ in points], [value for _, value in points]
             style: dict[str, Any] = {"color": colour(method), "marker": marker(method), "markeredgewidth": 0}
             axis.plot(xs, ys, label=method, linewidth=1.3, markersize=4.5, **style)
-        axis.set(yscale="log", xlabel="random settings tried", ylabel="expected best of them, geometric mean")
+        axis.set(yscale="log", xlabel="random settings tried", ylabel="expected criterion of the best of them")
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         plain_ticks(axis.yaxis, *axis.get_ylim())
         figure.legend(loc="outside right center")

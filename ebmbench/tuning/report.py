@@ -3,8 +3,8 @@
 import math
 from collections.abc import Sequence
 
-from ebmbench.tuning.curves import FIGURE, compute_curves, describe_need, shown_counts
-from ebmbench.tuning.grid import settings_text, settings_values, split_axis, value_text
+from ebmbench.tuning.curves import FIGURE, NEAR, compute_curves, count_needed, describe_need, shown_counts
+from ebmbench.tuning.grid import Limit, settings_text, settings_values, split_axis, value_text
 from ebmbench.tuning.ranges import Edge, find_edges
 from ebmbench.tuning.space import Plan
 from ebmbench.tuning.trials import TABLE, Row, of_method, winner
@@ -116,7 +116,7 @@ def _need(rows: list[Row]) -> list[str]:
     if not curves:
         return []
     counts = shown_counts(curves)
-    header = ["method", "random trials", *(f"best of {n}" for n in counts)]
+    header = ["method", "random trials", *(f"best of {n}" for n in counts), f"trials to come within × {NEAR}"]
     cells = {
         method: [_number(curve[n - 1]) if n <= len(curve) else MISSING for n in counts]
         for method, curve in curves.items()
@@ -128,7 +128,9 @@ def _need(rows: list[Row]) -> list[str]:
         "values, and are no random sample of the space. How much there is to gain depends on the space as well."
     )
     image = f"![Expected criterion of the best of n random settings, a line for each method]({FIGURE})"
-    table = _table(header, [[method, str(len(curves[method])), *cells[method]] for method in curves], left=1)
+    needs = {name: str(count_needed(curve)) if math.isfinite(curve[-1]) else MISSING for name, curve in curves.items()}
+    lines = [[method, str(len(curve)), *cells[method], needs[method]] for method, curve in curves.items()]
+    table = _table(header, lines, left=1)
     return ["## How much tuning a method needs", *filter(None, [describe_need(curves)]), text, table, image]
 
 
@@ -148,9 +150,14 @@ def _searched(plan: Plan, rows: list[Row], method: str) -> str:
     for axis, choices in grid.axes.items():
         added = sorted({setting[axis] for setting in settings if setting[axis] not in choices})
         beyond = f"; beyond the range: {', '.join(map(_choice, added))}" if added else ""
-        limit = f"; {grid.limits[axis].why}" if axis in grid.limits else ""
+        limit = f"; {_limit(grid.limits[axis])}" if axis in grid.limits else ""
         lines.append(f"- `{axis}`: {', '.join(map(_choice, choices))}{beyond}{limit}")
     return f"{amount} Criterion: `{plan.criterion(method)}`{why}.\n\n" + "\n".join(lines)
+
+
+def _limit(limit: Limit) -> str:
+    ends = {"at least": limit.least, "at most": limit.most}
+    return f"{' and '.join(f'{word} {end:g}' for word, end in ends.items() if end is not None)}: {limit.why}"
 
 
 def _trials(rows: list[Row]) -> str:

@@ -8,7 +8,7 @@ from statistics import fmean
 
 import pytest
 
-from ebmbench.tuning.curves import compute_curves, describe_need, draw_curves, expected_best, shown_counts
+from ebmbench.tuning.curves import compute_curves, count_needed, describe_need, draw_curves, expected_best, shown_counts
 from ebmbench.tuning.trials import Row
 
 VALUES = [random.Random(0).gauss(0, 1) for _ in range(7)]
@@ -50,12 +50,14 @@ def test_the_columns_are_powers_of_two_and_the_last() -> None:
     assert shown_counts({"a": [1.0]}) == [1]
 
 
-def test_the_sentence_names_who_gains_most_and_least_and_who_may_fail() -> None:
-    text = describe_need({"a": [8.0, 2.0], "b": [3.0, 2.0], "c": [math.inf, 1.0]})
-    assert text.startswith("`a` needs tuning most: ")
-    assert "4 times what it is with the best of 2; `b` needs it least: 1.5 times." in text
+def test_the_sentence_names_who_needs_most_and_fewest_and_who_may_fail() -> None:
+    curves = {"a": [8.0, 3.0, 2.0], "b": [2.9, 2.5, 2.0], "c": [math.inf, math.inf, 1.0], "d": [3.1, 3.0, 2.0]}
+    assert [count_needed(curve) for curve in curves.values()] == [2, 1, 3, 2]
+    text = describe_need(curves)
+    assert "`c` needs 3 of them, the most, and `b` 1, the fewest." in text
     assert text.endswith("A random setting of `c` may give no number at all.")
     assert describe_need({"a": [2.0, 1.0]}) == ""
+    assert describe_need({"a": [math.inf, math.inf]}) == "A random setting of `a` may give no number at all."
 
 
 def test_the_figure_is_the_same_bytes_for_the_same_curves(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_it_goes_beyond_an_end_until_the_next_value_loses(project: Path, monkeyp
     assert not list(open_ends(plan.grid("dsm"), [row for row in rows if row.round == 1], plan.space.finalists))
     text = render_report(plan, rows)
     assert "sigma=1.0: 1.5 was tried and lost" in text
-    assert "- `sigma`: 0.1, 0.2, 0.3; beyond the range: 0.4, 0.7, 1.0, 1.5; so be it" in text
+    assert "- `sigma`: 0.1, 0.2, 0.3; beyond the range: 0.4, 0.7, 1.0, 1.5; at least 0.1: so be it" in text
 
 
 def test_when_trials_run_out_the_edge_stands_in_plain_sight(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
