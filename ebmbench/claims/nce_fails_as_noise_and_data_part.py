@@ -81,8 +81,9 @@ def measure(arm: str, seed: int, bench: Bench) -> dict[str, Any]:
 def trained(data: Data, moved: float, blown: float, seed: int, budget: int) -> Trainer:
     """The benchmark's training of nce, with its own noise moved and blown up."""
     training = Training(budget=budget)
-    trainer = Trainer(Job("nce", nce.Settings(), {}, seed, training, mlp.Settings(), data.facts), data.train)
-    own = nce.fit_noise(nce.Settings(), data.facts, data.train)
+    settings = nce.Settings(matched=False)  # else c would start where the noise is explained that is replaced here
+    trainer = Trainer(Job("nce", settings, {}, seed, training, mlp.Settings(), data.facts), data.train)
+    own = nce.fit_noise(settings, data.facts, data.train)
     assert isinstance(own, Gaussian)
     away = moved * data.facts.scale * torch.tensor([1.0, 0.0])
     trainer.method.noise = Gaussian(own.loc + away, blown * own.covariance_matrix)

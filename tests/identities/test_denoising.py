@@ -66,10 +66,10 @@ def test_the_difference_is_a_constant_and_the_known_one(deviation: float) -> Non
     assert abs(explicit(THETAS[0], deviation) - explicit(THETAS[1], deviation)) > 0.1
 
 
-def test_the_method_gives_its_noise_in_units_of_the_datas_deviation() -> None:
+def test_the_method_measures_noise_and_score_in_units_of_the_datas_deviation() -> None:
     network_, x = network(2, scale=3.0), events(9, 2)
     noise = torch.randn(9, 2, generator=draws(0, 0)("noise"), dtype=torch.float64)
-    expected = denoising_score_matching(network_, x, noise, 0.2 * 3.0)
+    expected = 3.0**2 * denoising_score_matching(network_, x, noise, 0.2 * 3.0)
     assert (
         Method(Settings(sigma=0.2), gaussian_facts(2, 3.0))(Meter(network_), x, draws(0, 0)).item() == expected.item()
     )

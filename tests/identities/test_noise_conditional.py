@@ -45,7 +45,7 @@ def test_the_method_with_one_level_is_the_other_method_with_the_same_streams(mod
     ladder = annealed_langevin.Settings(levels=1, sigma_min=0.125)
     ours = ncsn.Method(ncsn.Settings(sampler=ladder), facts)(Meter(energy), x, draws(0, 0))
     theirs = dsm.Method(dsm.Settings(sigma=0.125), facts)(Meter(energy.given(0.25)), x, draws(0, 0))
-    torch.testing.assert_close(ours, 0.25**2 * theirs, rtol=0, atol=1e-12)
+    torch.testing.assert_close(ours, 0.125**2 * theirs, rtol=0, atol=1e-12)
 
 
 def test_the_method_draws_all_levels_of_its_ladder_alike() -> None:
