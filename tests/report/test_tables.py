@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ebmbench.report.results.groups import COSTS, MAIN, TRIO
@@ -23,14 +24,19 @@ def test_every_number_of_the_main_table_is_in_the_results(report: Path) -> None:
     for row in rows:
         dataset = row[0].strip("`") or dataset
         part = rows_of(results, dataset, row[1])
-        for metric, text in zip(MAIN, row[2:-1], strict=True):
+        for metric, text in zip(main_metrics(results), row[2:-1], strict=True):
             expect(text, values_of(part, metric))
+
+
+def main_metrics(results: pd.DataFrame) -> list[str]:
+    """Those of the main table that the suite has."""
+    return [name for name in MAIN if name in set(results["metric"])]
 
 
 def test_every_number_of_the_full_tables_is_in_the_results(report: Path) -> None:
     results = load_results(report)
     full = [table for table in tables(report) if table[0][:2] == ["metric", "*oracle*"]]
-    order = [*MAIN, "log_likelihood", "r_hat", "ess"]
+    order = [*main_metrics(results), "log_likelihood", "r_hat", "ess"]
     for dataset, (header, *rows) in zip(("eight_gaussians", "two_moons"), full, strict=True):
         assert rows[-1][0] == "verdict"
         for metric, row in zip(order, rows[:-1], strict=True):
