@@ -7,11 +7,12 @@ import pandas as pd
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.frame import variant
 
-COSTS = ("energy_evaluations", "input_gradients", "parameter_gradients", "passes")
+COSTS = ("energy_evaluations", "input_gradients", "parameter_gradients", "passes", "flops")
 TRIO = ("kl", "fisher", "off_support")  # shown together: a small error of the score says nothing about mass
 MAIN = (*TRIO, "mode_density", "mode_sampler", "oracle_gap")
 RATIO = "fid_ratio"  # the main metric of images
 IMAGE = (RATIO, "fid", "kid", "inception_score", "precision", "recall", "class_entropy")
+LIKELIHOODS = ("log_likelihood", "ais_optimistic")  # exact, and the most that a model may claim
 AIS = ("ais_optimistic", "ais_pessimistic", "ais_gap", "ais_ess")
 
 HEADINGS = {

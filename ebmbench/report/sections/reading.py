@@ -16,30 +16,32 @@ from ebmbench.report.text.words import list_names
 TITLE = "How to read it"
 ORDER = 70
 STATISTIC = (
-    "The unit is the seed. An entry is the mean over the seeds with the 95 % interval of Student's t around "
-    "it (mean ± half width). **Bold** marks the best mean and every method that ties with it: methods are "
-    "compared seed by seed, and they tie unless the 95 % t interval of the paired difference (of logarithms, "
-    "where all values are positive) lies wholly on the worse side. Nobody counts as better than the oracle. A "
-    "method takes part only if each of its runs gave a value, for a mean over survivors flatters whoever "
-    "diverged; (4/5) says that four of five runs gave one. With few seeds the intervals are wide and ties are many: "
-    "a tie says that these runs cannot tell two methods apart, not that they are equal; that all are compared with "
-    "the best, which may owe its place to luck, is not corrected for. *At a glance* has the median in place of the "
-    "mean, so that one odd run does not decide what is seen first."
+    "The unit is the seed. An entry is the mean over the seeds with the 95 % interval of Student's t around it (mean "
+    "± half width). **Bold** marks the best and every method that these seeds cannot tell from it, tested for all "
+    "methods of a column together: if all were equal, some one of them would not be bold in about 5 % of columns at "
+    "most. A method is told apart by Tukey's studentized range (at 4 %; of the pooled variance, its own and the best "
+    "one's the largest counts) or by Welch's t test (at 1 %, divided among all pairs; of two methods at 5 %, and by "
+    "this test alone). Logarithms are compared where smaller is better and all values are positive. A log-likelihood "
+    "is compared by its gap to the truth's, where that is known: by KL. Nobody counts as better than the oracle. A "
+    "method takes part only if each of its runs gave a value, for a mean over survivors flatters whoever diverged; "
+    "(4/5) says that four of five runs gave one. A column with one such method has nothing bold, and neither has a "
+    "metric that says what happened and not what is better. With few seeds ties are many: a tie says that these runs "
+    "cannot tell two methods apart, not that they are equal. *At a glance* has the median in place of the mean, so "
+    "that one odd run does not decide what is seen first."
 )
 RANKED = (
     "**Ranks** sum up the datasets. Equal values share the mean of their ranks, a run that diverged or failed is "
     "last, nobody is better than the oracle. A method's ranks are averaged over the datasets, which leaves one number "
-    "for each seed; their mean has a t interval like any other, and methods tie by the paired differences of these "
-    "numbers. The *probability of improvement* (Agarwal et al. 2021) is the share of all pairs of runs, one of each "
-    "method on the same dataset, that the first one wins, ½ for equal values. Both count whole places, and a few "
-    "seeds easily agree by chance: two equal methods come in the same order on three seeds one time in four. So the "
-    "variance of rounding to whole places (1/12 for a rank, half of it for a probability, divided by the number of "
-    "datasets) is added to that over seeds. In simulations with 3 to 10 seeds such intervals held the truth in no "
-    "situation in less than 85 % of cases, averaged over methods, and in more than 95 % on average; but a divergence "
-    "too rare to be met by these seeds is in no interval. Two equal methods were told apart in less than one case of "
-    "twenty on average, at most in one of eight; of eight equal ones each was told apart from the luckiest in about "
-    "one case of ten. The intervals speak of new seeds on these datasets, not of other "
-    "datasets."
+    "for each seed; their mean has a t interval like any other. **Bold** ranks tie with the best: from the last "
+    "upwards, methods are ranked among those left, and the last leaves if it is behind the first by more than "
+    "Nemenyi's critical difference; of equal methods some one leaves in about 5 % of tables. The *probability of "
+    "improvement* (Agarwal et al. 2021) is the share of all pairs of runs, one of each method on the same dataset, "
+    "that the first one wins, ½ for equal values. Both count whole places, and a few seeds easily agree by chance: "
+    "two equal methods come in the same order on three seeds one time in four. So the variance of rounding to whole "
+    "places (1/12 for a rank, half of it for a probability, divided by the number of datasets) is added to that over "
+    "seeds. In simulations with 3 to 10 seeds such intervals held the truth in no situation in less than 85 % of "
+    "cases, averaged over methods, and in more than 95 % on average; but a divergence too rare to be met by these "
+    "seeds is in no interval. The intervals speak of new seeds on these datasets, not of other datasets."
 )
 ONE_SEED = (
     "There is only one seed: entries are single values without an interval, no difference can be told from "
@@ -143,10 +145,11 @@ def _metric_line(frame: pd.DataFrame, name: str) -> str:
     """Short name, direction, meaning, paper, and the protocol if all runs share it."""
     one = registry.entries("metrics").get(name)
     arrow = ARROWS.get(direction(frame, name), "")
+    called = " ".join(filter(None, [f"- **{short_name(name)}**", arrow, f"(`{name}`)"]))
     meaning = f": {one.title} ({one.citation})" if one else ""
     protocols = [protocol for protocol in frame.loc[frame["metric"] == name, "protocol"] if protocol]
     how = f" *{protocols[0]}*" if len(protocols) > 1 and len(set(protocols)) == 1 else ""
-    return f"- **{short_name(name)}** {arrow} (`{name}`){meaning}.{how}"
+    return f"{called}{meaning}.{how}"
 
 
 def _method_line(name: str) -> str:
