@@ -33,10 +33,10 @@ KINDS = tuple(REQUIRED)
 class Entry:
     """What a file says of itself.
 
-    Of metrics, `direction` is "lower", "higher" or, of diagnostics, "none", and `samples` says whether it judges
-    samples (`SAMPLES = True`), each kind of them apart. Of methods, `remark` is what a reader of results must know
-    (`REMARK`), and `published` are published values by a setting of the method, which a sweep of that setting is shown
-    beside (`PUBLISHED`).
+    Of metrics, `direction` is "lower", "higher" or, of diagnostics, "none", `samples` says whether it judges samples
+    (`SAMPLES = True`), each kind of them apart, and `gap` names the metric that decides in its stead who is bold
+    (`GAP`). Of methods, `remark` is what a reader of results must know (`REMARK`), and `published` are published values
+    by a setting of the method, which a sweep of that setting is shown beside (`PUBLISHED`).
     """
 
     name: str
@@ -45,6 +45,7 @@ class Entry:
     year: int
     direction: str = ""
     samples: bool = False
+    gap: str = ""
     remark: str = ""
     published: dict[str, Any] = field(default_factory=dict)
 
@@ -95,6 +96,7 @@ def _read(file: Path, required: tuple[str, ...]) -> Entry | None:
         year=_year(file, constants.get("YEAR", 0)),
         direction=str(constants.get("DIRECTION", "")),
         samples=bool(constants.get("SAMPLES", False)),
+        gap=str(constants.get("GAP", "")),
         remark=str(constants.get("REMARK", "")),
         published=constants.get("PUBLISHED", {}),
     )

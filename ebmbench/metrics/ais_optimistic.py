@@ -20,6 +20,7 @@ from ebmbench.metrics.log_likelihood import mean_value
 PAPER = "Neal, Annealed Importance Sampling, Statistics and Computing 11, 2001"
 YEAR = 2001
 DIRECTION = "higher"
+GAP = "oracle_gap"  # where the truth is known
 NEEDS = ("energy",)
 CHUNK = 500  # test events at a time: images through a wide network in float64 take room
 

@@ -94,3 +94,10 @@ def test_it_says_which_way_is_better_and_cites(name: str) -> None:
     assert entry.direction in ("lower", "higher", "none")
     assert len(entry.paper) > 20
     assert not entry.samples or "samples" in NEEDS[name]
+
+
+@pytest.mark.parametrize("name", [name for name in METRICS if describe("metrics", name).gap])
+def test_the_gap_that_decides_in_its_stead_is_another_metric_with_a_best_value_of_zero(name: str) -> None:
+    gap = describe("metrics", describe("metrics", name).gap)
+    assert gap.name != name
+    assert gap.direction == "lower"

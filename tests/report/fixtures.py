@@ -27,12 +27,16 @@ ENTRIES = {
         "fisher": "Relative Fisher divergence",
         "off_support": "Mass off the data",
         "fid_ratio": "FID over that of noisy images",
+        "oracle_gap": "Gap to the truth's likelihood",
+        "log_likelihood": "Likelihood of held-out data",
     },
     "samplers": {"mala": "Metropolis-adjusted Langevin", "hmc": "Hamiltonian Monte Carlo"},
 }
 
 
 CONSTANTS: dict[str, dict[str, Any]] = {
+    "oracle_gap": {"GAP": "kl"},
+    "log_likelihood": {"GAP": "oracle_gap"},
     "ncsn": {"REMARK": "It learns smoothed data."},
     "adance": {
         "PUBLISHED": {

@@ -38,6 +38,7 @@ METRICS = {
 }
 SHARES = (0.1, 0.5)  # of the budget, at which runs were judged on their way
 COSTS = {"energy_evaluations": 4000, "input_gradients": 8000, "parameter_gradients": 2000, "passes": 20000}
+COSTS |= {"flops": 3_200_000_000}
 # The level of KL of each method; the other metrics follow from it by a factor.
 LEVELS = {
     "oracle": 0.0002,

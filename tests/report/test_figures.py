@@ -1,5 +1,6 @@
 """What figures promise: fixed colours, the median run, one window for all maps."""
 
+from dataclasses import replace
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ from matplotlib import rcParams
 from matplotlib.colors import to_rgb
 
 from ebmbench.report.build import draw
-from ebmbench.report.figures.cost import compute_medians, number_moments
+from ebmbench.report.figures import cost
+from ebmbench.report.figures.cost import compute_medians, number_moments, share_flops
 from ebmbench.report.figures.health import choose_diagnostic, draw_dataset, spans_decades
 from ebmbench.report.figures.maps import Panel, limits, panels
 from ebmbench.report.figures.runs import median_run
@@ -160,6 +162,36 @@ def test_a_curve_is_the_median_over_the_seeds_at_each_moment_whatever_their_numb
     found = compute_medians(number_moments(frame).dropna())
     assert found[["passes", "seconds"]].to_numpy().tolist() == [[11.0, 3.0], [20.0, 3.0]]
     assert found[["low", "median", "high"]].to_numpy().tolist() == [[2.0, 5.0, 8.0], [1.0, 2.5, 4.0]]
+
+
+def test_flops_of_a_moment_are_the_share_of_its_passes_and_unknown_without_a_count() -> None:
+    rows = [("a", "passes", 200.0), ("a", "flops", 5000.0), ("b", "passes", 100.0), ("c", "flops", 7.0)]
+    frame = pd.DataFrame(rows, columns=["label", "metric", "value"]).assign(dataset="d", method="m")
+    points = pd.DataFrame({"label": ["b", "a", "a", "c"], "passes": [50, 20, 200, 1]}, index=[4, 2, 9, 7])
+    found = share_flops(points.assign(dataset="d", method="m"), frame)
+    assert found.index.tolist() == [4, 2, 9, 7]
+    assert found.loc[[2, 9]].tolist() == [500.0, 5000.0]
+    assert found.loc[[4, 7]].isna().all()
+
+
+def test_quality_is_drawn_against_flops_where_they_were_counted(
+    root: Path, params: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[Any] = []
+    monkeypatch.setattr(cost, "save", lambda figure, file: kept.append(figure))
+    results = collect_results(root, params, collect(root, params))
+    (image,) = cost.draw(results, tmp_path)
+    labels = [axis.get_xlabel() for axis in kept[0].axes]
+    assert labels == [name for name in cost.AXES.values() for _ in range(2)]
+    middle = kept[0].axes[2].lines[0]
+    assert list(middle.get_xdata()) == pytest.approx([3.2e8, 1.6e9, 3.2e9])
+    assert "against passes, flops and seconds" in image.alt
+    assert "in the middle against the FLOPs" in image.caption
+    without = replace(results, frame=results.frame[results.frame["metric"] != "flops"])
+    (image,) = cost.draw(without, tmp_path)
+    assert len(kept[1].axes) == 4
+    assert "against passes and seconds" in image.alt
+    assert "FLOPs" not in image.caption
 
 
 def test_more_rows_than_a_figure_holds_make_a_second_one(root: Path, params: dict[str, Any], tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from ebmbench.report.results.frame import collect
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import load_results
-from ebmbench.report.sections import glance
+from ebmbench.report.sections import abstract, glance
 from ebmbench.report.sections.glance import FRACTION, PARTIAL
 from tests.report.fixtures import Params
 from tests.report.printed import Table, parse, rows_of, table_of, values_of
@@ -123,3 +123,42 @@ def test_images_on_which_every_run_failed_still_have_their_column() -> None:
     shown = glance.text(Results(frame, facts={"digits": {"levels": 17}}))
     assert "| `digits`, short |" in shown.splitlines()[0]
     assert "failed" in shown
+
+
+def likelihoods(metric: str, of: dict[str, list[float]]) -> pd.DataFrame:
+    """Made-up results of one likelihood on one dataset."""
+    rows = [
+        {"dataset": "digits", "method": name, "seed": seed, "label": f"{name}/{seed}", "value": value}
+        for name, values in of.items()
+        for seed, value in enumerate(values)
+    ]
+    shared = {"settings": "", "status": "ok", "verdict": "ok", "samples": "", "direction": "higher", "steps": 1}
+    return pd.DataFrame(rows).assign(metric=metric, **shared)
+
+
+@pytest.mark.parametrize("metric", ["ais_optimistic", "log_likelihood"])
+def test_the_answer_names_a_baseline_that_beats_every_method_in_likelihood(metric: str) -> None:
+    of = {"oracle": [99.0], "gaussian": [10.12, 10.12], "dsm": [6.0, 6.2], "ncsn": [-9.0, -7.0]}
+    text = abstract.text(Results(likelihoods(metric, of)))
+    assert "**On `digits` the gaussian baseline beats every method in log-likelihood" in text
+    assert "it has 10.120 nats, the best method (`dsm`) 6.100 ± 1.271." in text
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        {"gaussian": [10.0, 10.0], "dsm": [10.5, 9.6], "ncsn": [-9.0, -7.0]},
+        {"oracle": [99.0, 99.0], "dsm": [6.0, 6.2]},
+        {"gaussian": [10.0, 10.0]},
+    ],
+)
+def test_the_answer_is_silent_where_a_method_is_better_or_nothing_can_be_compared(of: dict[str, list[float]]) -> None:
+    assert "baseline beats" not in abstract.text(Results(likelihoods("ais_optimistic", of)))
+
+
+def test_another_metric_or_a_run_that_failed_is_no_defeat() -> None:
+    of = {"gaussian": [10.0, 10.0], "dsm": [6.0, 6.0]}
+    assert "baseline beats" not in abstract.text(Results(likelihoods("inception_score", of)))
+    frame = likelihoods("ais_optimistic", of)
+    frame.loc[frame["method"] == "dsm", "status"] = "diverged"
+    assert "baseline beats" not in abstract.text(Results(frame))

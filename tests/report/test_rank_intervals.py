@@ -39,8 +39,8 @@ def trials(situation: str, tasks: int, seeds: int, methods: int) -> Iterator[Arr
 
 @pytest.fixture(scope="module")
 def simulated() -> dict[str, list[float]]:
-    """The share of intervals that hold the truth in each situation, and of equal methods that are told apart."""
-    found: dict[str, list[float]] = {"rank": [], "improvement": [], "two": [], "eight": []}
+    """The share of intervals that hold the truth in each situation."""
+    found: dict[str, list[float]] = {"rank": [], "improvement": []}
     for situation, tasks, seeds, methods in product(SITUATIONS, TASKS, SEEDS, METHODS):
         rank, better = truths(situation, methods)
         pairs = np.triu_indices(methods, 1)
@@ -49,11 +49,8 @@ def simulated() -> dict[str, list[float]]:
             for name, estimate, truth in (("rank", mean_ranks(one), rank), ("improvement", improvement(one), better)):
                 held = np.abs(estimate.mean - truth) <= estimate.half
                 hits[name].append(float(np.mean(held if name == "rank" else held[pairs])))
-            if situation == "equal":
-                # The best cannot be told apart from itself.
-                hits["two" if methods == 2 else "eight"].append(float((~ties(one)).sum() / (methods - 1)))
         for name, shares in hits.items():
-            found[name] += [float(np.mean(shares))] if shares else []
+            found[name].append(float(np.mean(shares)))
     return found
 
 
@@ -77,14 +74,31 @@ def test_a_divergence_too_rare_for_the_seeds_is_in_no_interval() -> None:
     assert "a divergence too rare to be met by these seeds is in no interval" in RANKED
 
 
+def percent_apart(situation: str, trials: int, tasks: int, seeds: int, methods: int) -> float:
+    """In how many percent of tables a method is told apart that has the best mean rank like others."""
+    values = np.random.default_rng(6).normal(size=(trials, tasks, seeds, methods))
+    best = np.arange(methods) < (2 if situation == "two best" else methods)
+    values = np.where(best, values, values + 50)
+    if situation == "erratic":
+        values *= np.geomspace(0.1, 1, methods)
+    return 100 * float(np.mean([not ties(one)[best].all() for one in values]))
+
+
+@pytest.mark.parametrize(("tasks", "seeds", "methods"), [(1, 5, 2), (3, 3, 7), (2, 3, 24)])
+def test_of_equal_methods_all_tie_in_nineteen_tables_of_twenty(tasks: int, seeds: int, methods: int) -> None:
+    # Three standard errors of 400 trials; by paired t intervals some one is told apart in 36 % for seven methods.
+    assert percent_apart("equal", 400, tasks, seeds, methods) <= 5 + 3.3
+
+
 @pytest.mark.slow
-def test_equal_methods_are_told_apart_as_seldom_as_the_report_says(simulated: dict[str, list[float]]) -> None:
-    assert np.mean(simulated["two"]) < 1 / 20
-    # Four seeds of one dataset agree by chance with probability 2/2⁴.
-    assert np.max(simulated["two"]) == pytest.approx(1 / 8, abs=0.05)
-    assert "told apart in less than one case of twenty on average, at most in one of eight" in RANKED
-    assert np.mean(simulated["eight"]) == pytest.approx(0.1, abs=0.04)
-    assert "each was told apart from the luckiest in about one case of ten" in RANKED
+@pytest.mark.parametrize("situation", ["equal", "two best", "erratic"])
+@pytest.mark.parametrize("seeds", [3, 5, 10])
+@pytest.mark.parametrize("tasks", [1, 3])
+def test_ties_keep_their_level_in_every_situation(situation: str, seeds: int, tasks: int) -> None:
+    found = {methods: percent_apart(situation, 1000, tasks, seeds, methods) for methods in (2, 3, 7, 12, 24)}
+    print(f"{situation}, {tasks} × {seeds}:", found)
+    assert all(share <= (6 if methods <= 7 or situation != "erratic" else 10) + 2 for methods, share in found.items())
+    assert "of equal methods some one leaves in about 5 % of tables" in RANKED
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 import re
 from copy import deepcopy
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -96,12 +95,18 @@ def better(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float, float]:
     return float(mean), max(low, 0.0), min(high, 1.0)
 
 
-def tied(found: Losses, name: str, first: str) -> bool:
-    ranks = {one: [] for one in (name, first)}  # type: dict[str, list[float]]
-    for one, seed in product(ranks, range(3)):
-        ranks[one].append(rank_of({key: value[:, [seed, seed]] for key, value in found.items()}, one)[0])
-    behind = [a - b for a, b in zip(ranks[name], ranks[first], strict=True)]
-    return interval(behind, 2 / 12 / len(found[name]))[1] <= 0
+def tied(found: Losses, order: list[str]) -> set[str]:
+    """Nemenyi's critical difference between the first and the last, while the last is beyond it."""
+    left = list(order)
+    while len(left) > 1:
+        ranks = stats.rankdata(np.stack([found[name] for name in left]), axis=0)
+        behind, runs = ranks[-1] - ranks[0], ranks[0].size
+        spread = max(len(left) * (len(left) + 1) / 6, np.mean([np.var(task, ddof=1) for task in behind]))
+        allowed = stats.studentized_range.ppf(0.95, len(left), np.inf) * np.sqrt(spread / runs / 2)
+        if behind.mean() <= allowed + (1 / runs if len(left) == 2 else 0):
+            break
+        left.pop()
+    return set(left)
 
 
 def check(text: str, results: pd.DataFrame) -> int:
@@ -109,6 +114,7 @@ def check(text: str, results: pd.DataFrame) -> int:
     count = 0
     for heading, rows in contests(text).items():
         found = losses(results, [row[0] for row in rows], *HEADINGS[heading])
+        bold = tied(found, [row[0] for row in rows])
         for name, rank, probability, runs in rows:
             match, other = NUMBERS.match(rank), NUMBERS.match(probability)
             assert match
@@ -117,7 +123,7 @@ def check(text: str, results: pd.DataFrame) -> int:
             for printed, value in zip((*match.groups()[:3], *other.groups()[:3]), expected, strict=True):
                 assert parse(printed)[0] == pytest.approx(value, abs=parse(printed)[1])
                 count += 1
-            assert rank.startswith("**") == tied(found, name, rows[0][0])
+            assert rank.startswith("**") == (name in bold)
             valued, size = int(np.isfinite(found[name]).sum()), found[name].size
             share = "" if valued == size else f" ({valued}/{size})"
             assert runs == f"{len(found[name])} × 3{share}"

@@ -1,7 +1,9 @@
 """Quality against cost: how the main metric changed while a method trained.
 
-A column of two panels for each dataset: against the network passes spent, of which all methods have the same number,
-and against the seconds that they took, which depend on the machine. A line is the median over the seeds that have a
+A column of panels for each dataset: against the network passes spent, of which all methods have the same number,
+against the FLOPs of their matrix products, where they were counted, and against the seconds that they took, which
+depend on the machine. FLOPs are known at the end of a run; every step of a run costs the same, so at an earlier moment
+they are the same share of the whole as the passes are. A line is the median over the seeds that have a
 value, a band their range, a marker a moment at which the model was judged; the last is the end of training. A dashed
 line is the Gaussian baseline, which learns moments only. Images have a figure of their own, of short runs: the one kind
 of samples that every method has at every moment.
@@ -33,7 +35,7 @@ REFERENCE = "gaussian"
 ACROSS = 4  # datasets beside each other
 HEIGHT = 2.6  # inches of a panel
 ALONE = 7.0  # inches of the page that one dataset takes
-AXES = {"passes": "network passes", "seconds": "seconds of training"}
+AXES = {"passes": "network passes", "flops": "matrix FLOPs", "seconds": "seconds of training"}
 # A colour belongs to a method: variants of one differ by their line.
 LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
 
@@ -57,6 +59,11 @@ class Part:
         return list(dict.fromkeys(self.curves["dataset"]))
 
     @property
+    def axes(self) -> list[str]:
+        """What there is to draw against."""
+        return [by for by in AXES if by in self.curves and self.curves[by].notna().any()]
+
+    @property
     def variants(self) -> list[str]:
         """All lines, in the order of the suite."""
         return list(dict.fromkeys(self.curves["variant"]))
@@ -68,7 +75,7 @@ def draw(results: Results, folder: Path) -> list[Image]:
     if curves.empty:
         return []
     names = [variant(method, settings) for method, settings in zip(curves["method"], curves["settings"], strict=True)]
-    curves = number_moments(curves.assign(variant=names))
+    curves = number_moments(curves.assign(variant=names, flops=share_flops(curves, results.frame)))
     known = curves[(curves["value"] > 0) & (curves["seconds"] > 0)]
     parts = [Part(str(metric), rows, f"cost-{metric}.svg") for metric, rows in known.groupby("metric", sort=False)]
     return [_figure(results.frame, part, folder) for part in parts]
@@ -77,16 +84,17 @@ def draw(results: Results, folder: Path) -> list[Image]:
 def _figure(frame: pd.DataFrame, part: Part, folder: Path) -> Image:
     """The curves of all methods on all datasets that share a metric."""
     across, down = min(ACROSS, len(part.datasets)), math.ceil(len(part.datasets) / ACROSS)
-    figure = Figure(figsize=(WIDTH if across > 1 else ALONE, 2 * HEIGHT * down + 0.6), layout="constrained")
-    axes = figure.subplots(2 * down, across, squeeze=False, sharey=True)
-    for dataset, pair in zip(part.datasets, _pairs(axes), strict=False):
-        for axis, by in zip(pair, AXES, strict=True):
+    rows = len(part.axes) * down
+    figure = Figure(figsize=(WIDTH if across > 1 else ALONE, HEIGHT * rows + 0.6), layout="constrained")
+    axes = figure.subplots(rows, across, squeeze=False, sharey=True)
+    stacks = list(_stacks(axes, len(part.axes)))
+    for dataset, stack in zip(part.datasets, stacks, strict=False):
+        for axis, by in zip(stack, part.axes, strict=True):
             _panel(axis, part.curves[part.curves["dataset"] == dataset], by, part.variants)
             _reference(axis, frame[frame["dataset"] == dataset], part.metric)
-        pair[0].set_title(dataset)
-    for pair in list(_pairs(axes))[len(part.datasets) :]:
-        for axis in pair:
-            axis.set_axis_off()
+        stack[0].set_title(dataset)
+    for axis in (axis for stack in stacks[len(part.datasets) :] for axis in stack):
+        axis.set_axis_off()
     for row in axes:
         row[0].set_ylabel(part.name)
     plain_ticks(axes[0, 0].yaxis, *axes[0, 0].get_ylim())  # all panels share it
@@ -96,6 +104,10 @@ def _figure(frame: pd.DataFrame, part: Part, folder: Path) -> Image:
 
 
 def _panel(axis: Axes, rows: pd.DataFrame, by: str, variants: list[str]) -> None:
+    rows = rows[rows[by].notna()]
+    if rows.empty:
+        axis.set_axis_off()
+        return
     for name, part in rows.groupby("variant", sort=False):
         points = compute_medians(part)
         style = _style(str(name), variants)
@@ -105,6 +117,14 @@ def _panel(axis: Axes, rows: pd.DataFrame, by: str, variants: list[str]) -> None
     low, high = rows[by].min(), rows[by].max()
     axis.set_xlim(low / 1.25, high * 1.25)
     plain_ticks(axis.xaxis, *axis.get_xlim())
+
+
+def share_flops(curves: pd.DataFrame, frame: pd.DataFrame) -> pd.Series:
+    """The FLOPs that each point's run had spent: those of the whole run by the share of its passes; NaN if unknown."""
+    run = ["dataset", "method", "label"]
+    flops, passes = (frame[frame["metric"] == name].groupby(run)["value"].first() for name in ("flops", "passes"))
+    rate = (flops / passes).reindex(pd.MultiIndex.from_frame(curves[run]))
+    return curves["passes"] * rate.to_numpy(dtype=float)
 
 
 def number_moments(curves: pd.DataFrame) -> pd.DataFrame:
@@ -117,12 +137,11 @@ def number_moments(curves: pd.DataFrame) -> pd.DataFrame:
 
 
 def compute_medians(rows: pd.DataFrame) -> pd.DataFrame:
-    """Of one method on one dataset: at each moment the medians of passes, seconds and value, and the value's range."""
+    """Of one method on one dataset: at each moment the medians of the costs and the value, and the value's range."""
     moments = rows.groupby("moment")
     found = pd.DataFrame(
-        {
-            "passes": moments["passes"].median(),
-            "seconds": moments["seconds"].median(),
+        {by: moments[by].median() for by in AXES if by in rows}
+        | {
             "median": moments["value"].median(),
             "low": moments["value"].min(),
             "high": moments["value"].max(),
@@ -131,10 +150,10 @@ def compute_medians(rows: pd.DataFrame) -> pd.DataFrame:
     return found.sort_values("passes")
 
 
-def _pairs(axes: np.ndarray) -> Iterator[tuple[Axes, Axes]]:
-    """The upper and the lower panel of each dataset's column, row by row of pairs."""
-    for row in range(0, len(axes), 2):
-        yield from zip(axes[row], axes[row + 1], strict=True)
+def _stacks(axes: np.ndarray, size: int) -> Iterator[tuple[Axes, ...]]:
+    """The panels of each dataset, from top to bottom, row by row of datasets."""
+    for row in range(0, len(axes), size):
+        yield from zip(*axes[row : row + size], strict=True)
 
 
 def _style(name: str, variants: list[str]) -> dict[str, Any]:
@@ -160,10 +179,19 @@ def _image(part: Part) -> Image:
     of = f" of {kinds[0]}-run samples" if kinds else ""
     return Image(
         f"figures/{part.file}",
-        f"{part.name} over training, against passes and seconds; {', '.join(part.variants)} on "
+        f"{part.name} over training, against {_listed(part.axes)}; {', '.join(part.variants)} on "
         f"{', '.join(part.datasets)}",
         f"{part.name}{of} while training: the median over the seeds at each moment that was judged, with their range; "
-        "the last marker is the end of training; dashed: the Gaussian baseline. Above against network passes, the "
-        "unit of the budget, below against the seconds of one machine. The learning rate falls to zero over the "
-        "whole budget, so an earlier point is not what a run with that budget would have reached.",
+        f"the last marker is the end of training; dashed: the Gaussian baseline. {_explain(part.axes)} The learning "
+        "rate falls to zero over the whole budget, so an earlier point is not what a run with that budget would have "
+        "reached.",
     )
+
+
+def _listed(axes: list[str]) -> str:
+    return " and ".join([", ".join(axes[:-1]), axes[-1]])
+
+
+def _explain(axes: list[str]) -> str:
+    middle = "in the middle against the FLOPs of matrix products, " if "flops" in axes else ""
+    return f"Above against network passes, the unit of the budget, {middle}below against the seconds of one machine."

@@ -50,6 +50,7 @@ WIDTH = 10.0  # inches; shown at the width of a page on GitHub
 DOTS = 120  # per inch, in PNG
 MARGIN = 0.08  # inches around a figure
 LARGEST = 290_000  # bytes of a PNG; a larger one makes do with 256 colours (about half the size) or fewer
+UNITS = {1e15: "P", 1e12: "T", 1e9: "G", 1e6: "M", 1e3: "k"}
 STYLE = {
     "axes.edgecolor": "#888888",
     "axes.labelcolor": INK,
@@ -143,4 +144,5 @@ def _place(method: str) -> int:
 
 
 def _plain(value: float, place: int) -> str:
-    return f"{value / 1000:g}k" if 1000 <= value < 1e6 else f"{value / 1e6:g}M" if value >= 1e6 else f"{value:g}"
+    unit, name = next(((one, name) for one, name in UNITS.items() if value >= one), (1.0, ""))
+    return f"{value / unit:g}{name}"

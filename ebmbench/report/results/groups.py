@@ -13,6 +13,7 @@ MAIN = (*TRIO, "kl_weights", "kl_within", "mode_density", "mode_sampler", "oracl
 RATIO = "fid_ratio"  # the main metric of images
 FEATURES = ("fid", "fid_infinity", "kid", "inception_score", "precision", "recall", "density", "coverage")
 IMAGE = (RATIO, *FEATURES, "class_entropy")
+LIKELIHOODS = ("log_likelihood", "ais_optimistic")  # exact, and the most that a model may claim
 AIS = ("ais_optimistic", "ais_pessimistic", "ais_gap", "ais_ess")
 
 HEADINGS = {

@@ -1,12 +1,14 @@
-"""The first paragraph: what was compared, how the runs ended, and who leads."""
+"""The first paragraph: what was compared, how the runs ended, who leads, and where a baseline beats them all."""
 
 import pandas as pd
 
-from ebmbench.report.results.groups import RATIO, datasets, short_name
+from ebmbench.report.results.baselines import is_baseline
+from ebmbench.report.results.groups import LIKELIHOODS, RATIO, datasets, short_name, variants
 from ebmbench.report.results.kinds import KINDS, SAMPLES, kinds, select_kind
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.verdicts import count_side, count_statuses, count_verdicts, describe_stale_cells
-from ebmbench.report.text.numbers import format_count, plural
+from ebmbench.report.statistics.seeds import Summary, summarise
+from ebmbench.report.text.numbers import choose_decimals, format_count, format_interval, format_number, plural
 from ebmbench.report.text.tables import find_best
 from ebmbench.report.text.words import list_names
 
@@ -24,7 +26,8 @@ def text(results: Results) -> str:
         f"This report compares {plural(len(methods), 'method')} of training an energy-based model "
         f"({list_names(methods)}) on {plural(len(sets), 'dataset')} ({list_names(sets)}){each}."
     )
-    return " ".join(filter(None, [compared, _budget(frame), _ending(frame), _health(frame), _leaders(results)]))
+    parts = [compared, _budget(frame), _ending(frame), _health(frame), _leaders(results), *_defeats(frame)]
+    return " ".join(filter(None, parts))
 
 
 def _budget(frame: pd.DataFrame) -> str:
@@ -89,3 +92,30 @@ def _best_by(what: str, winners: dict[str, set[str]], methods: list[str]) -> str
         return ""
     others = "".join(f", `{name}` on {wins[name]}" for name in rest)
     return f"By {what}, `{first}` is best or tied with the best on {plural(wins[first], 'dataset')}{others}."
+
+
+def _defeats(frame: pd.DataFrame) -> list[str]:
+    """A sentence for each dataset and baseline whose likelihood is above that of every method; the oracle's must be."""
+    found = []
+    for dataset in datasets(frame):
+        rows_of = variants(frame, dataset)
+        for metric in LIKELIHOODS:
+            known = {name: one for name, rows in rows_of.items() if (one := summarise(rows, metric)).values}
+            methods = {name: one for name, one in known.items() if not is_baseline(name)}
+            baselines = [name for name in known if is_baseline(name) and name != "oracle"]
+            found += [_defeat(dataset, metric, name, known[name], methods) for name in baselines if methods]
+    return found
+
+
+def _defeat(dataset: str, metric: str, baseline: str, bar: Summary, methods: dict[str, Summary]) -> str:
+    """Empty if some method is above the baseline; one that lost runs counts by those it has."""
+    best = max(methods, key=lambda name: methods[name].mean or 0.0)
+    highest, one = bar.mean or 0.0, methods[best]
+    if (one.mean or 0.0) >= highest:
+        return ""
+    places = choose_decimals([highest, one.mean])
+    return (
+        f"**On `{dataset}` the {baseline} baseline beats every method in {short_name(metric)}**: it has "
+        f"{format_number(highest, places)} nats, the best method (`{best}`) "
+        f"{format_interval(one.mean, one.half, places)}."
+    )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from ebmbench.config import registry
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.groups import RATIO, datasets, direction, heading, short_name, variants
 from ebmbench.report.results.kinds import select_kind, table_kinds
@@ -21,16 +22,17 @@ from ebmbench.workspace.layout import BASELINES
 TITLE = "At a glance"
 ORDER = 10
 MEDIAN = (
-    "The median of {name} over the seeds; {better} is better. Means with their intervals follow in the main table, and "
+    "The median of {name} over the seeds{better}. Means with their intervals follow in the main table, and "
     "bold has the same meaning there."
 )
-ONE_SEED = "{name} of the only seed; {better} is better. The other metrics follow in the main table."
+ONE_SEED = "{name} of the only seed{better}. The other metrics follow in the main table."
 IMAGES = (
     "{which}: the FID divided by that of test images with noise (*noisy*), for each kind of samples on its own; "
     "smaller is better. Compare inside a column only: kinds of samples are different distributions, and not every "
     "method has all of them. {more} follow in the main table."
 )
 PARTIAL = " A fraction in brackets counts the runs that gave a value where not all did; such a method is never bold."
+BETTER = {"lower": "; smaller is better", "higher": "; larger is better"}
 FRACTION = re.compile(r"\(\d+/\d+\)")
 
 Parts = dict[str, dict[str, pd.DataFrame]]
@@ -54,7 +56,7 @@ def text(results: Results) -> str:
 def _toys(results: Results) -> list[str]:
     metric, toys = results.main_metric, results.toys
     columns = [Column(f"`{dataset}`", dataset, toys) for dataset in datasets(toys)]
-    better = "larger" if direction(toys, metric) == "higher" else "smaller"
+    better = BETTER.get(_direction(toys, metric), "")
     about = (ONE_SEED if _one_seed(results) else MEDIAN).format(name=short_name(metric), better=better)
     return [_table(results, metric, columns) + about] if columns else []
 
@@ -69,6 +71,12 @@ def _images(results: Results) -> list[str]:
     if _one_seed(results):
         which, more = "The FID ratio of the only seed", "The other metrics"
     return [_table(results, RATIO, columns) + IMAGES.format(which=which, more=more)] if columns else []
+
+
+def _direction(frame: pd.DataFrame, metric: str) -> str:
+    """As the results have it; as the metric's file says if no run has a row of it."""
+    known = registry.entries("metrics").get(metric)
+    return direction(frame, metric) or (known.direction if known else "")
 
 
 def _one_seed(results: Results) -> bool:
@@ -86,7 +94,7 @@ def _table(results: Results, metric: str, columns: list[Column]) -> str:
         rows.append(
             [format_name(name), *(f"**{one}**" if name in bold[column] else one for column, one in texts.items())]
         )
-    corner = heading(metric, direction(results.frame, metric) or "lower")
+    corner = heading(metric, _direction(results.frame, metric))
     return markdown_table([f"median {corner}", *parts], rows) + "\n\n"
 
 

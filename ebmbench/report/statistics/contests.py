@@ -73,7 +73,9 @@ def _contest(metric: str, kind: str, tasks: dict[str, Task]) -> Contest:
 
 
 def _valued(task: Task, metric: str) -> bool:
-    return any(summarise(rows, metric).values for name, rows in task.items() if not is_baseline(name))
+    """Whether some method has a value, of a metric that says which values are better."""
+    found = (summarise(rows, metric) for name, rows in task.items() if not is_baseline(name))
+    return any(one.values and one.direction in ("lower", "higher") for one in found)
 
 
 def _names(tasks: dict[str, Task]) -> list[str]:

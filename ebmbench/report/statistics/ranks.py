@@ -7,8 +7,19 @@ T tasks, which gives one number for each of the n seeds, and these have a mean r
     r̄ ± t(0.975, n−1) · √((s² + 1/(12 T)) / n).
 
 1/12 is the variance of a number that was rounded to a whole one, as a rank is. Without it three seeds that agree would
-look like certainty, though two equal methods come in the same order on three seeds one time in four. Two methods tie
-unless the interval of their difference, seed by seed and with two such roundings, lies on one side of zero.
+look like certainty, though two equal methods come in the same order on three seeds one time in four.
+
+Who ties with the best is found from the last place upwards. The m methods of the best mean ranks are ranked among
+themselves, and the last of them is told apart from the first if their mean ranks differ by more than
+
+    q(m) · √(V/(2 T n)),    V = max(m(m+1)/6, variance of their difference over seeds).
+
+m(m+1)/6 is the variance of that difference between equal methods, so that nothing must be estimated, and q(m) is the
+upper 5 % point of the range of m standard normal numbers (Nemenyi 1963; Demšar 2006). Of two methods, whose ranks
+differ by whole pairs of places, half of such a step, 1/(T n), is added. If the last is told apart it leaves, and the
+others are ranked anew; else all that are left tie. Of equal methods some one is told apart in at most 6 % of tables for
+k = 2 … 24 and n = 3, 5, 10; of methods with equal mean ranks whose spreads differ tenfold in 10 % at worst (k = 24).
+The paired t intervals that earlier reports had did so in 36 to 51 % for k = 7.
 
 The probability of improvement (Agarwal et al. 2021, "Deep reinforcement learning at the edge of the statistical
 precipice") is the mean over tasks of
@@ -24,12 +35,14 @@ of cases, and of methods that differ clearly almost never, since all seeds agree
 average, and in 87 % in the worst case found (two methods on one dataset); a test simulates both.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from ebmbench.report.statistics.leaders import studentized_range
 from ebmbench.report.statistics.seeds import LEVEL
 
 Array = NDArray[np.float64]
@@ -71,11 +84,24 @@ def mean_ranks(losses: Array) -> Estimate:
 
 def ties(losses: Array) -> NDArray[np.bool_]:
     """Which methods tie with the one of the best mean rank, itself among them, `(methods,)`."""
-    ranks = seed_ranks(losses)
-    winner = int(np.argmin(ranks.mean(axis=0)))
-    behind = ranks - ranks[:, [winner]]
-    apart: NDArray[np.bool_] = behind.mean(axis=0) > half_widths(behind, len(losses), roundings=2)
-    return ~apart
+    order = np.argsort(seed_ranks(losses).mean(axis=0), kind="stable")
+    left = len(order)
+    while left > 1 and _last_is_apart(losses[:, :, order[:left]]):
+        left -= 1
+    tied = np.zeros(len(order), dtype=np.bool_)
+    tied[order[:left]] = True
+    return tied
+
+
+def _last_is_apart(losses: Array) -> bool:
+    """Whether the last of these methods, ranked among themselves, is behind the first by more than chance explains."""
+    tasks, seeds, methods = losses.shape
+    ranks = stats.rankdata(losses, axis=-1)
+    behind = ranks[:, :, -1] - ranks[:, :, 0]
+    seen = float(np.var(behind, axis=1, ddof=1).mean()) if seeds > 1 else 0.0
+    error = math.sqrt(max(methods * (methods + 1) / 6, seen) / (2 * tasks * seeds))
+    step = 1 / (tasks * seeds) if methods == 2 else 0.0
+    return float(behind.mean()) > studentized_range(1 - LEVEL, methods, math.inf) * error + step
 
 
 def improvement(losses: Array) -> Estimate:

@@ -1,15 +1,8 @@
-"""Statistics over seeds: means, intervals, and which methods tie with the best.
+"""Statistics over seeds: means, their intervals, and differences seed by seed.
 
 A seed is the unit of observation. For n values the mean is printed with the 95 % interval of Student's t,
-`mean ± t(0.975, n−1) · s/√n`. Methods are compared seed by seed: with differences dᵢ = xᵢ − bestᵢ over the
-seeds that both have, a method ties with the best unless the 95 % t interval of d lies wholly on the worse side.
-Where all values are positive the differences are those of logarithms: a divergence that is a
-thousand times larger on every seed is not a tie because it also varies a lot. A method competes only if every
-one of its runs gave a value: the mean over surviving runs flatters whoever diverged.
-
-The paired comparison and declared ties follow Agarwal et al. (2021), "Deep reinforcement learning at the edge
-of the statistical precipice"; the interval is Student's because three to five seeds are too few for a
-bootstrap.
+`mean ± t(0.975, n−1) · s/√n`; the interval is Student's because three to five seeds are too few for a bootstrap. Two
+versions of one method are compared seed by seed (`compare`), methods with each other as whole groups (`leaders`).
 """
 
 import math
@@ -78,23 +71,6 @@ def summarise(rows: pd.DataFrame, metric: str) -> Summary:
     return Summary(values, rows["label"].nunique(), str(directions.iloc[0]) if len(directions) else "")
 
 
-def find_best(summaries: dict[str, Summary]) -> str | None:
-    """The name with the best mean among those that compete; None without a direction or competitors."""
-    means = {name: one.mean for name, one in summaries.items() if one.complete and one.mean is not None}
-    directions = {summaries[name].direction for name in means}
-    if not means or directions not in ({"lower"}, {"higher"}):
-        return None
-    sign = 1.0 if directions == {"lower"} else -1.0
-    return min(means, key=lambda name: sign * (means[name] or 0.0))
-
-
-def ties_with(one: Summary, winner: Summary) -> bool:
-    """Whether the paired 95 % t interval of `one − winner` (of logarithms if positive) reaches zero or is unknown."""
-    worse = paired_differences(one, winner) * (-1.0 if winner.direction == "higher" else 1.0)
-    half = half_width(worse.tolist())
-    return half is None or float(np.mean(worse)) <= half
-
-
 def paired_differences(one: Summary, other: Summary) -> np.ndarray:
     """`one − other` seed by seed, over the seeds that both have; of logarithms if all values are positive."""
     common = sorted(one.values.keys() & other.values.keys())
@@ -102,11 +78,3 @@ def paired_differences(one: Summary, other: Summary) -> np.ndarray:
     if len(common) and min(ours.min(), theirs.min()) > 0:
         ours, theirs = np.log(ours), np.log(theirs)
     return ours - theirs
-
-
-def find_leaders(summaries: dict[str, Summary]) -> set[str]:
-    """The best and all that tie with it; nobody if one seed is all there is, for then all would tie."""
-    winner = find_best(summaries)
-    if winner is None or summaries[winner].half is None:
-        return set()
-    return {name for name, one in summaries.items() if one.complete and ties_with(one, summaries[winner])}

@@ -1,17 +1,21 @@
 """Markdown tables, and the entries of those that compare methods.
 
-Methods that tie with the best are bold (see `statistics`). A mean of fewer values than runs says so, `0.12 (4/5)`, or a
-method would look good for its diverged runs. Baselines are in italics and do not compete: the oracle is the floor of
-each metric, the Gaussian a reference.
+Methods that tie with the best are bold (see `leaders`). A metric may name another one that has the same information as
+a distance to the truth (`GAP` in its file), and that one decides: a likelihood and its gap must not bold different
+methods because a gap has a zero, and so a logarithm, and a likelihood has none. A mean of fewer values than runs says
+so, `0.12 (4/5)`, or a method would look good for its diverged runs. Baselines are in italics and do not compete: the
+oracle is the floor of each metric, the Gaussian a reference.
 """
 
 from collections.abc import Sequence
 
 import pandas as pd
 
+from ebmbench.config import registry
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.groups import datasets, variants
-from ebmbench.report.statistics.seeds import Summary, find_leaders, summarise
+from ebmbench.report.statistics.leaders import find_leaders
+from ebmbench.report.statistics.seeds import Summary, summarise
 from ebmbench.report.text.escaping import escape_cell
 from ebmbench.report.text.numbers import choose_decimals, format_interval
 
@@ -43,7 +47,7 @@ def format_entry(one: Summary, places: int) -> str:
 
 def find_best(frame: pd.DataFrame, dataset: str, metric: str) -> set[str]:
     """The methods that are best or tie with the best on a dataset."""
-    return find_leaders(_competitors(_summaries(frame, dataset, metric)))
+    return _find_bold(frame, dataset, metric, _summaries(frame, dataset, metric))
 
 
 def format_column(frame: pd.DataFrame, metric: str) -> dict[tuple[str, str], str]:
@@ -52,7 +56,7 @@ def format_column(frame: pd.DataFrame, metric: str) -> dict[tuple[str, str], str
     places = choose_decimals(one.mean for part in found.values() for one in part.values())
     texts = {}
     for dataset, part in found.items():
-        bold = find_leaders(_competitors(part))
+        bold = _find_bold(frame, dataset, metric, part)
         for name, one in part.items():
             texts[dataset, name] = f"**{format_entry(one, places)}**" if name in bold else format_entry(one, places)
     return texts
@@ -61,6 +65,25 @@ def format_column(frame: pd.DataFrame, metric: str) -> dict[tuple[str, str], str
 def _summaries(frame: pd.DataFrame, dataset: str, metric: str) -> dict[str, Summary]:
     rows_of = variants(frame[COLUMNS], dataset)
     return {name: summarise(rows, metric) for name, rows in rows_of.items()}
+
+
+def _find_bold(frame: pd.DataFrame, dataset: str, metric: str, part: dict[str, Summary]) -> set[str]:
+    """The leaders by the farthest gap that all who compete have; by the metric itself if there is none."""
+    competing = {name for name, one in part.items() if one.complete and not is_baseline(name)}
+    for gap in reversed(_gaps(metric)):
+        found = _summaries(frame, dataset, gap)
+        if all(found[name].complete for name in competing):
+            part = {name: one for name, one in found.items() if is_baseline(name) or name in competing}
+            break
+    return find_leaders(_competitors(part))
+
+
+def _gaps(metric: str) -> list[str]:
+    """The gap of a metric, the gap of that, and so on."""
+    known, found = registry.entries("metrics"), [metric]
+    while found[-1] in known and (gap := known[found[-1]].gap) and gap not in found:
+        found.append(gap)
+    return found[1:]
 
 
 def _competitors(summaries: dict[str, Summary]) -> dict[str, Summary]:
