@@ -14,9 +14,9 @@ from ebmbench.config.registry import load
 from ebmbench.config.sections import Metrics as Settings
 from ebmbench.config.sections import Training
 from ebmbench.core.dataset import Facts
-from ebmbench.core.energy import Energy, energy_score_and_curvature
+from ebmbench.core.energy import energy_score_and_curvature
 from ebmbench.core.streams import stream
-from ebmbench.data.common.densities import Density, Mixture
+from ebmbench.data.common.densities import Mixture
 from ebmbench.experiment.judge import subject_of
 from ebmbench.experiment.pictures import draw_model
 from ebmbench.metrics.common.evaluation import MISCALIBRATED, Evaluation, Subject, Unavailable
@@ -27,18 +27,8 @@ from ebmbench.training.job import Job
 from ebmbench.training.trained import Trained
 from ebmbench.training.trainer import Trainer
 from tests.conftest import gaussian_facts
+from tests.contracts.examples import Ladder
 from tests.identities.networks import events, network
-
-
-class Ladder:
-    """The energies of a density with noise: what a perfect network would give."""
-
-    def __init__(self, density: Density) -> None:
-        self.density = density
-
-    def given(self, sigma: float) -> Energy:
-        smoothed = self.density.smoothed(sigma)
-        return lambda x: -smoothed.log_prob(x)
 
 
 class Normal:
