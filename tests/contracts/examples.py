@@ -8,7 +8,9 @@ from torch import Tensor, nn
 
 from ebmbench.config.registry import load
 from ebmbench.core.dataset import Facts
+from ebmbench.core.energy import Energy
 from ebmbench.core.streams import stream
+from ebmbench.data.common.densities import Density
 from tests.conftest import gaussian_facts
 
 
@@ -31,6 +33,18 @@ def events(model: str, count: int, dtype: torch.dtype = torch.float32, seed: int
     """Standard normal events of the model's shape."""
     x = torch.randn(count, *example_facts(model).shape, generator=stream(seed, "events"), dtype=torch.float64)
     return x.to(dtype)
+
+
+class Ladder:
+    """The energies of a density with noise: what a perfect network with noise levels would give."""
+
+    def __init__(self, density: Density) -> None:
+        self.density = density
+
+    def given(self, sigma: float) -> Energy:
+        """The energy at one level."""
+        smoothed = self.density.smoothed(sigma)
+        return lambda x: -smoothed.log_prob(x)
 
 
 def has_levels(network: Any) -> bool:

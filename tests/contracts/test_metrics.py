@@ -14,7 +14,7 @@ from ebmbench.data.common.densities import Mixture
 from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable, Value
 from ebmbench.metrics.common.flow import Flow
 from tests.conftest import gaussian_facts
-from tests.identities.test_flow import Ladder
+from tests.contracts.examples import Ladder
 
 METRICS = names("metrics")
 NEEDS = {name: load("metrics", name).NEEDS for name in METRICS}
