@@ -35,6 +35,18 @@ def events(model: str, count: int, dtype: torch.dtype = torch.float32, seed: int
     return x.to(dtype)
 
 
+class Ladder:
+    """The energies of a density with noise: what a perfect network with noise levels would give."""
+
+    def __init__(self, density: Density) -> None:
+        self.density = density
+
+    def given(self, sigma: float) -> Energy:
+        """The energy at one level."""
+        smoothed = self.density.smoothed(sigma)
+        return lambda x: -smoothed.log_prob(x)
+
+
 def has_levels(network: Any) -> bool:
     """Whether the network is conditioned on a noise level."""
     return hasattr(network, "given")

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,15 +18,18 @@ from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import energy_score_and_curvature
 from ebmbench.core.streams import stream
 from ebmbench.data.common.densities import Mixture
-from ebmbench.experiment.judge import subject_of
+from ebmbench.experiment.judge import _at_snapshot, subject_of
 from ebmbench.experiment.pictures import draw_model
 from ebmbench.metrics.common.evaluation import MISCALIBRATED, Evaluation, Subject, Unavailable
 from ebmbench.metrics.common.flow import PROBES, TOLERANCE, Flow
 from ebmbench.metrics.common.quadrature import coarsest, refine, tabulate
 from ebmbench.models.common.noise_levels import ScoreNetwork
 from ebmbench.training.job import Job
+from ebmbench.training.run import train
 from ebmbench.training.trained import Trained
+from ebmbench.training.trained import load as load_run
 from ebmbench.training.trainer import Trainer
+from ebmbench.workspace.cell import snapshots
 from tests.conftest import gaussian_facts
 from tests.contracts.examples import Ladder
 from tests.identities.networks import events, network
@@ -183,6 +187,19 @@ def test_the_narrowest_level_alone_is_another_number() -> None:
     assert narrowest > 1.2 * load("metrics", "kl").compute(e).value
     with pytest.raises(Unavailable, match="no noise levels"):
         load("metrics", "kl_narrowest").compute(plain)
+
+
+def test_a_learning_curve_judges_the_flow_of_each_snapshot(tmp_path: Path) -> None:
+    found, x = trained("noise_mlp")
+    training = Training(budget=40_000, rows=10, snapshots=[0.5])
+    job = Job("ncsn", found.settings, {}, 0, training, load("models", "noise_mlp").Settings(), found.facts)
+    train(job, x, tmp_path / "work", tmp_path)
+    (file,) = snapshots(tmp_path)
+    end = Evaluation(subject_of(load_run(tmp_path)), x[:20], None, found.facts, Settings())
+    early, own = _at_snapshot(file, tmp_path, end).flow, subject_of(load_run(file)).flow
+    assert own is not None
+    assert torch.equal(early.log_density(x[:20], 6), own.log_density(x[:20], 6))
+    assert not torch.equal(early.log_density(x[:20], 6), end.flow.log_density(x[:20], 6))
 
 
 def test_float32_is_precise_enough() -> None:
