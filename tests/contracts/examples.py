@@ -55,14 +55,3 @@ def has_levels(network: Any) -> bool:
 def gives_energy(network: Any) -> bool:
     """Whether the network (at a noise level, if it has any) is an energy and not a score alone."""
     return callable(network.given(1.0)) if has_levels(network) else not hasattr(network, "score")
-
-
-class Ladder:
-    """The energies of a density with noise: what a perfect network would give."""
-
-    def __init__(self, density: Density) -> None:
-        self.density = density
-
-    def given(self, sigma: float) -> Energy:
-        smoothed = self.density.smoothed(sigma)
-        return lambda x: -smoothed.log_prob(x)

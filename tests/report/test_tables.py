@@ -105,11 +105,11 @@ def test_a_likelihood_and_its_gap_have_the_same_methods_in_bold(report: Path) ->
 
 def test_a_likelihood_is_decided_by_the_best_gap_that_all_its_methods_have(report: Path) -> None:
     results = load_results(report)
-    # Twice as bad is told apart by KL and by the gap, but in nats it is lost in the spread of the third method.
+    # Four times as bad is told apart by KL and by the gap, but in nats it is lost in the spread of the third method.
     of = {
-        "mle": (0.010, 0.011, 0.0105),
-        "adance interval=5": (0.03, 0.031, 0.0305),
-        "adance interval=10": (0.3, 0.9, 2.0),
+        "mle": (0.010, 0.012, 0.011),
+        "adance interval=5": (0.03, 0.05, 0.04),
+        "adance interval=10": (0.4, 0.9, 0.6),
     }
     chosen = results["dataset"] == "eight_gaussians"
     for name, gaps in of.items():
@@ -125,7 +125,7 @@ def test_a_likelihood_is_decided_by_the_best_gap_that_all_its_methods_have(repor
     }
     bold = {by: find_best(frame, "eight_gaussians", "log_likelihood") for by, frame in kept.items()}
     assert bold["kl"] == bold["oracle_gap"] == {"mle"}
-    assert bold["log_likelihood"] > {"mle"}
+    assert bold["log_likelihood"] >= {"mle", "adance interval=5"}
 
 
 @pytest.mark.parametrize("direction", ["", "none"])
