@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from ebmbench.config.registry import load
-from ebmbench.config.sections import Sampling, Training
+from ebmbench.config.sections import Divergence, Sampling, Training
 from ebmbench.core.streams import stream
 from ebmbench.errors import UserError
 from ebmbench.experiment.recording import DRAWS, TRACED, Film, Trace, run_watched
@@ -105,7 +105,8 @@ def test_a_method_without_persistent_chains_has_no_buffer(
 def test_chains_that_never_began_are_no_samples(tmp_path: Path) -> None:
     """PCD begins chains when it first draws them: after a few steps most of a large buffer is still empty."""
     settings = load("methods", "cd").Settings(model="tiny", sampler=LANGEVIN, persistent=True, chains=500)
-    job = Job("cd", settings, {}, 0, Training(budget=300, batch_size=4, rows=1), tiny.Settings(width=2), image_facts())
+    training = Training(budget=300, batch_size=4, rows=1, divergence=Divergence(flat=0.0, drift=0.0))  # E = c will do
+    job = Job("cd", settings, {}, 0, training, tiny.Settings(width=2), image_facts())
     train(job, DATA, tmp_path, tmp_path)
     begun = load_run(tmp_path).chains
     assert 0 < len(begun) < 500
