@@ -32,8 +32,8 @@ RECOVERY = {"sampler": {"kind": "mala", "steps": 3, "step_size": 0.5}}
 class Settings(method.Settings):
     """`params.yaml: methods.cd`."""
 
-    learning_rate: float = Field(5e-3, gt=0)
-    sampler: Sampler = mala.Settings(steps=10, step_size=0.1)
+    learning_rate: float = Field(1e-2, gt=0)
+    sampler: Sampler = mala.Settings(steps=10, step_size=0.2)
     persistent: bool = Field(False, description="PCD: chains go on between steps")
     chains: int = Field(2_000, ge=1, description="persistent chains")
     reset: float = Field(0.05, ge=0, le=1, description="fraction of drawn persistent chains that restart at data")

@@ -41,7 +41,7 @@ class Settings(method.Settings):
 
     learning_rate: float = Field(2e-3, gt=0)
     sampler: Sampler | None = Field(None, description="how it is sampled under sampling.own; null: as the suite says")
-    sigma: float = Field(0.07, gt=0, description="noise deviation in units of the data's scale")
+    sigma: float = Field(0.05, gt=0, description="noise deviation in units of the data's scale")
 
 
 class Method(method.Method):

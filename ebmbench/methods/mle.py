@@ -34,11 +34,11 @@ RECOVERY = {"sampler": {"kind": "mala", "steps": 3, "step_size": 0.5}, "buffer":
 class Settings(method.Settings):
     """`params.yaml: methods.mle`."""
 
-    learning_rate: float = Field(1e-2, gt=0)
-    sampler: Sampler = mala.Settings(steps=20, step_size=0.1)
+    learning_rate: float = Field(2e-2, gt=0)
+    sampler: Sampler = mala.Settings(steps=10, step_size=0.4)
     init: Literal["persistent", "noise", "data"] = "persistent"
-    buffer: int = Field(10_000, ge=1, description="persistent chains")
-    rejuvenation: float = Field(0.05, ge=0, le=1, description="fraction of drawn chains that restart from noise")
+    buffer: int = Field(1000, ge=1, description="persistent chains")
+    rejuvenation: float = Field(0.1, ge=0, le=1, description="fraction of drawn chains that restart from noise")
     energy_penalty: float = Field(0.0, ge=0, description="α")
 
 

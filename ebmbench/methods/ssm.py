@@ -43,7 +43,7 @@ def sliced_score_matching(energy: Energy, x: Tensor, directions: Tensor, varianc
 class Settings(method.Settings):
     """`params.yaml: methods.ssm`."""
 
-    learning_rate: float = Field(5e-3, gt=0)
+    learning_rate: float = Field(1e-3, gt=0)
     sampler: Sampler | None = Field(None, description="how it is sampled under sampling.own; null: as the suite says")
     projections: int = Field(1, ge=1, description="M, directions per datum")
     directions: Distribution = "rademacher"

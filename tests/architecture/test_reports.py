@@ -19,6 +19,8 @@ ROOT = Path(__file__).parents[2]
 # Reports that the present program wrote; older ones are as they were.
 PAGES = sorted(page.parent for page in (ROOT / "reports").glob("*/latest/index.html"))
 REPORTS = [report for report in PAGES if (report / "results.csv").is_file()]
+# Those whose verdicts and ties are by the present rules.
+PRESENT = [one for one in REPORTS if "density_verdict" in (one / "results.csv").open(encoding="utf-8").readline()]
 CLAIMS = [report for report in PAGES if (report / "verdicts.csv").is_file()]
 
 
@@ -26,7 +28,7 @@ def name_of(report: Path) -> str:
     return report.parent.name
 
 
-@pytest.mark.parametrize("report", REPORTS, ids=name_of)
+@pytest.mark.parametrize("report", PRESENT, ids=name_of)
 def test_every_line_of_every_table_follows_from_the_results(report: Path) -> None:
     results = Results(drop_silent_baselines(load_results(report)), read_yaml(report / "params.yaml"))
     known = set(assemble(results).splitlines())

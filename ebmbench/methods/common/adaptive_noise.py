@@ -55,12 +55,12 @@ def log_ratio(energy: Energy, frozen: Energy, x: Tensor, negatives: Tensor, temp
 class AdaptiveNoiseSettings(method.Settings):
     """The copy, its chains and the temperature of the ratio; a method adds its own."""
 
-    learning_rate: float = Field(1e-2, gt=0)
-    sampler: Sampler = mala.Settings(steps=20, step_size=0.05)
+    learning_rate: float = Field(5e-2, gt=0)
+    sampler: Sampler = mala.Settings(steps=10, step_size=0.4)
     interval: int = Field(5, ge=1, description="𝒦, steps between two copies; 1 is maximum likelihood")
     temperature: float | None = Field(None, gt=0, description="T of the ratio; null: the sampler's own")
     buffer: int = Field(2_000, ge=1, description="persistent chains; 10 000 in the thesis")
-    rejuvenation: float = Field(0.25, ge=0, le=1, description="fraction of drawn chains that restart from noise")
+    rejuvenation: float = Field(0.01, ge=0, le=1, description="fraction of drawn chains that restart from noise")
 
     @model_validator(mode="after")
     def _has_a_temperature(self) -> Self:
