@@ -49,7 +49,7 @@ class Settings(method.Settings):
     model: str = "noise_mlp"
     learning_rate: float = Field(1e-2, gt=0)
     sampler: annealed_langevin.Settings = annealed_langevin.Settings(
-        steps=40, step_size=0.0005, sigma_max=3.0, sigma_min=0.03, levels=5, denoise=True
+        steps=5, step_size=0.0005, sigma_max=1.0, sigma_min=0.03, levels=40, denoise=True
     )
 
 
