@@ -44,7 +44,7 @@ FAULTS = {
     "- kl_target": [("- kl_targt", "benchmark.metrics: found 'kl_targt'.*did you mean 'kl_target'")],
     "baselines: [oracle, gaussian]": [("baselines: [orakle]", "benchmark.baselines: found 'orakle'.*'oracle'")],
     "datasets: [eight_gaussians,": [("datasets: [eight_gausians,", "found 'eight_gausians'.*'eight_gaussians'")],
-    "sigma: 0.07": [
+    "sigma: 0.05": [
         ("sigma: -1.0", "methods.dsm.sigma: found -1.0, allowed: greater than 0"),
         ("sigma: [0.1, none]", "methods.dsm.sigma: found 'none', allowed: a valid number"),
         ("sigma: []", r"methods.dsm.sigma: found \[\], allowed: one or more different values"),
@@ -60,17 +60,17 @@ FAULTS = {
         ("{kind: jumping, steps: 0,", "sampling.sampler.steps: found 0, allowed: greater than or equal to 1"),
         ("{kind: jumping, stepz: 9,", "sampling.sampler.stepz: found an unknown key.*did you mean 'steps'"),
     ],
-    "{kind: mala, steps: 20, step_size: 0.1,": [
-        ("{kind: mala, steps: -2, step_size: 0.1,", "methods.mle.sampler.steps: found -2"),
+    "{kind: mala, steps: 10, step_size: 0.4,": [
+        ("{kind: mala, steps: -2, step_size: 0.4,", "methods.mle.sampler.steps: found -2"),
     ],
     "temperature:\n": [("temperature: 0.0\n", "methods.adance.temperature: found 0.0, allowed: greater than 0")],
-    "sampler: {kind: mala, steps: 20, step_size: 0.05, truncation: 2.0}": [
+    "5.0e-2\n    sampler: {kind: mala, steps: 10, step_size: 0.4, truncation: 2.0}": [
         (
-            "sampler: {kind: langevin, noise_std: 0.0}",
+            "5.0e-2\n    sampler: {kind: langevin, noise_std: 0.0}",
             "methods.adance: .*a temperature above 0, since the sampler has no noise",
         ),
         (
-            "sampler: [{kind: mala}, {kind: mala, steps: 5}]",
+            "5.0e-2\n    sampler: [{kind: mala}, {kind: mala, steps: 5}]",
             r"methods.adance.sampler: found \['mala', 'mala'\].*by kind",
         ),
     ],
@@ -172,7 +172,7 @@ def test_the_command_ends_with_code_two_one_line_and_nothing_written(tmp_path: P
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (("sigma: 0.07", "sgima: 0.1"), "methods.dsm.sgima: found an unknown key"),
+        (("sigma: 0.05", "sgima: 0.1"), "methods.dsm.sgima: found an unknown key"),
         (("{kind: jumping, steps: 50,", "{kind: jumpy, steps: 50,"), "sampling.sampler.kind: found 'jumpy', allowed: "),
         (("", ""), ""),
     ],
@@ -219,7 +219,7 @@ def test_switching_there_and_back_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_a_users_edit_is_not_dropped_without_being_asked_to(tmp_path: Path) -> None:
-    root = project(tmp_path, "sigma: 0.07", "sigma: 0.3")
+    root = project(tmp_path, "sigma: 0.05", "sigma: 0.3")
     with pytest.raises(UserError, match=r"methods\.dsm\.sigma"):
         suites.use(root, "smoke")
     suites.use(root, "smoke", force=True)

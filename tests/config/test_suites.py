@@ -85,7 +85,7 @@ def test_results_survive_another_suite(pair: Clone, server: str) -> None:
     ("old", "new", "shown"),
     [
         ("training:\n", "# why so few? ask Ada\ntraining:\n", "# why so few? ask Ada"),
-        ("sigma: 0.07", "sigma: 0.07 # from the pilot", "# from the pilot"),
+        ("sigma: 0.05", "sigma: 0.05 # from the pilot", "# from the pilot"),
         ("restarts: 2", "restarts: 2\n  # restarts: 5", "# restarts: 5"),
         ("seeds: [0, 1, 2]", "seeds: [0, # the first\n    1, 2]", "# the first"),
         ("datasets:\n  ", f"# {'long ' * 40}\ndatasets:\n  ", "# long long"),

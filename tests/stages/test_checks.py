@@ -16,7 +16,7 @@ from ebmbench.workspace.layout import CHECKED_SUITE
 
 ROOT = Path(__file__).parents[2]
 EDITS: dict[str, Callable[[Path], object]] = {
-    "a parameter": lambda root: _edit(root / "params.yaml", "sigma_max: 3.0", "sigma_max: 4.0"),
+    "a parameter": lambda root: _edit(root / "params.yaml", "sigma_max: 1.0", "sigma_max: 4.0"),
     "dvc.yaml": lambda root: _edit(root / "dvc.yaml", "stages:", "stages: "),
     "a dataset's file": lambda root: _edit(root / "ebmbench/data/two_moons.py", "import", "import "),
     "a dataset's file that is gone": lambda root: (root / "ebmbench/data/two_moons.py").unlink(),
