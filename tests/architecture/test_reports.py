@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted(page.parent for page in (ROOT / "reports").glob("*/latest/index.html"))
 REPORTS = [report for report in PAGES if (report / "results.csv").is_file()]
 # Those whose verdicts and ties are by the present rules.
-PRESENT = [one for one in REPORTS if "density_verdict" in (one / "results.csv").open(encoding="utf-8").readline()]
+PRESENT = [one for one in REPORTS if "density_verdict" in (one / "results.csv").read_text(encoding="utf-8")]
 CLAIMS = [report for report in PAGES if (report / "verdicts.csv").is_file()]
 
 
