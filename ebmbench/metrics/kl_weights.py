@@ -34,20 +34,22 @@ def compute(e: Evaluation) -> Value:
 def split(e: Evaluation) -> tuple[float, float]:
     """KL of the weights, and KL within modes; their sum is `kl`.
 
-    Masses are the grid's own, so that this holds to rounding also where they do not add up to exactly 1.
+    Weights add up to 1, so that the first is never negative. A mass of the grid that is not exactly 1 is left to the
+    second, and the sum holds to rounding all the same.
     """
     if not separated(e.truth):
         said = f"the data have no separate modes: the density has no valley between its {len(e.truth.centres)} centres"
         raise Unavailable(said)
     log_p, log_q, regions = e.log_truth, e.grid.log_q, e.on_grid("nearest mode", e.nearest_mode)
-    p, q = (_log_masses(regions, values, len(e.truth.centres)) + e.grid.log_cell for values in (log_p, log_q))
-    within = log_p.exp() * ((log_p - p[regions]) - (log_q - q[regions]))
-    return float((p.exp() * (p - q)).sum()), e.grid.integral(within)
+    p, q = (_log_weights(regions, values, len(e.truth.centres)) for values in (log_p, log_q))
+    between = (p - q)[regions]
+    return e.grid.integral(log_p.exp() * between), e.grid.integral(log_p.exp() * (log_p - log_q - between))
 
 
-def _log_masses(regions: Tensor, values: Tensor, count: int) -> Tensor:
-    """log Σ exp(values) of each region: a mode that the model lost has a mass too small for a float."""
-    return torch.stack([values[regions == k].logsumexp(0) for k in range(count)])
+def _log_weights(regions: Tensor, values: Tensor, count: int) -> Tensor:
+    """log of each region's share of Σ exp(values): a mode that the model lost has one too small for a float."""
+    masses = torch.stack([values[regions == k].logsumexp(0) for k in range(count)])
+    return masses - masses.logsumexp(0)
 
 
 def separated(density: Density) -> bool:
