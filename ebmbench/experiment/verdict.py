@@ -2,7 +2,8 @@
 
 The density (numbers that need the energy alone):
 - `ok`: a metric found its mass: a grid that holds it, or an AIS bracket of log Z that is not crossed.
-- `miscalibrated`: the energy is no logarithm of a density: no grid holds its mass.
+- `miscalibrated`: the energy is no logarithm of a density: no grid holds its mass; or the flow of a noise ladder could
+  not be solved to a density of mass 1.
 - `not judged`: no metric could tell, for want of an energy, or because chains of AIS have not settled.
 
 The sampler (numbers that need the long runs):

@@ -273,3 +273,12 @@ def test_a_finer_grid_asks_only_where_the_mass_is_and_finds_what_the_coarse_one_
     assert torch.equal(fine.log_q[near], whole.log_q[near])
     inside = (whole.points.abs() < 3.5).all(1)
     assert (fine.log_q - whole.log_q)[inside].abs().max() < 0.1 * whole.log_q.abs().max()
+
+
+def test_annealing_does_not_judge_the_narrowest_level_in_place_of_a_ladder() -> None:
+    truth = Mixture(torch.zeros(1, 2), torch.ones(1), 1.0)
+    flow = Flow(Ladder(truth), 0.01, 3.0, gaussian_facts(2))
+    subject = Subject(lambda x: -truth.log_prob(x), truth.sample(100, stream(0, "model")), flow=flow)
+    e = Evaluation(subject, truth.sample(100, stream(0, "test")), truth, gaussian_facts(2), Settings())
+    with pytest.raises(Unavailable, match="flow_likelihood"):
+        load("metrics", "ais_optimistic").compute(e)

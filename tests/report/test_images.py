@@ -11,7 +11,7 @@ import pytest
 
 from ebmbench.report.build import assemble
 from ebmbench.report.results.frame import collect
-from ebmbench.report.results.groups import AIS, IMAGE, drop_silent_baselines
+from ebmbench.report.results.groups import BOUNDS, IMAGE, drop_silent_baselines
 from ebmbench.report.results.kinds import KINDS, kinds, mask_other_kinds, select_kind
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import load_results
@@ -76,10 +76,10 @@ def test_every_number_of_the_likelihoods_and_of_the_full_table_is_in_the_results
     _, *rows = table_of(image_report, "method", "log-likelihood, optimistic ↑")
     assert [row[0] for row in rows if row[0].startswith("*")] == []
     for row in rows:
-        for metric, text in zip(AIS, row[1:-1], strict=True):
+        for metric, text in zip(BOUNDS, row[1:-1], strict=True):
             expect(text, values_of(rows_of(results, "digits", row[0]), metric))
     (_, *names), *lines = table_of(image_report, "metric", "*oracle*")
-    measures = [(metric, kind) for metric in IMAGE for kind in KINDS] + [(metric, None) for metric in AIS]
+    measures = [(metric, kind) for metric in IMAGE for kind in KINDS] + [(metric, None) for metric in BOUNDS]
     for (metric, kind), (said, *texts) in zip(measures, lines[:-1], strict=True):
         assert kind is None or f"({kind})" in said
         for name, text in zip(names, texts, strict=True):

@@ -227,6 +227,8 @@ class Evaluation:
     @cached_property
     def annealing(self) -> Bracket:
         """log Z by annealed importance sampling: forward and, if there are samples of the model, reverse."""
+        if self.subject.flow is not None:
+            raise Unavailable("the density of a noise ladder is that of its flow, which flow_likelihood judges")
         samples: Tensor | str
         energy = self.energy
         try:

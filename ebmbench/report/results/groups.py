@@ -13,8 +13,9 @@ MAIN = (*TRIO, "kl_weights", "kl_within", "mode_density", "mode_sampler", "oracl
 RATIO = "fid_ratio"  # the main metric of images
 FEATURES = ("fid", "fid_infinity", "kid", "inception_score", "precision", "recall", "density", "coverage")
 IMAGE = (RATIO, *FEATURES, "class_entropy")
-LIKELIHOODS = ("log_likelihood", "ais_optimistic")  # exact, and the most that a model may claim
-AIS = ("ais_optimistic", "ais_pessimistic", "ais_gap", "ais_ess")
+# Of points, and of images: the most that a model may claim, or that of a noise ladder, which has no other.
+LIKELIHOODS = (("log_likelihood",), ("ais_optimistic", "flow_likelihood"))
+BOUNDS = ("ais_optimistic", "ais_pessimistic", "ais_gap", "ais_ess", "flow_likelihood")
 
 HEADINGS = {
     "kl": "KL",
@@ -58,7 +59,7 @@ def variants(frame: pd.DataFrame, dataset: str) -> dict[str, pd.DataFrame]:
     return {name: rows[[one == name for one in names]] for name in dict.fromkeys(names)}
 
 
-def metrics(frame: pd.DataFrame, first: Sequence[str] = (*MAIN, *IMAGE, *AIS)) -> list[str]:
+def metrics(frame: pd.DataFrame, first: Sequence[str] = (*MAIN, *IMAGE, *BOUNDS)) -> list[str]:
     """All metrics of quality: those of the main tables first, then the others as they come."""
     found = dict.fromkeys(name for name in frame["metric"] if name and name not in COSTS)
     return [name for name in first if name in found] + [name for name in found if name not in first]

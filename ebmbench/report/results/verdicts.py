@@ -21,7 +21,7 @@ MEANINGS = {
     "those of the same sampler on the control have: they are stuck in different places of this model, so that their "
     "samples may not weigh the modes as it does; a run may be unmixed and still the best",
     "short-run-only": "long runs collapse: their main metric is more than {collapse} times that of short runs",
-    "miscalibrated": "no grid holds the energy's mass",
+    "miscalibrated": "no grid holds the energy's mass, or the flow of a noise ladder has no density of mass 1",
     "diverged": "training met a value that is not finite or beyond its limits, found the trivial solution E = c, or "
     "its chains left the model, and it stopped",
     "skipped": "the method does not apply",

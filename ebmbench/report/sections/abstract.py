@@ -1,5 +1,7 @@
 """The first paragraph: what was compared, how the runs ended, who leads, and where a baseline beats them all."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from ebmbench.report.results.baselines import is_baseline
@@ -99,15 +101,21 @@ def _defeats(frame: pd.DataFrame) -> list[str]:
     found = []
     for dataset in datasets(frame):
         rows_of = variants(frame, dataset)
-        for metric in LIKELIHOODS:
-            known = {name: one for name, rows in rows_of.items() if (one := summarise(rows, metric)).values}
+        for metrics in LIKELIHOODS:
+            known = {name: one for name, rows in rows_of.items() if (one := _likelihood(rows, metrics)).values}
             methods = {name: one for name, one in known.items() if not is_baseline(name)}
             baselines = [name for name in known if is_baseline(name) and name != "oracle"]
-            found += [_defeat(dataset, metric, name, known[name], methods) for name in baselines if methods]
+            found += [_defeat(dataset, name, known[name], methods) for name in baselines if methods]
     return found
 
 
-def _defeat(dataset: str, metric: str, baseline: str, bar: Summary, methods: dict[str, Summary]) -> str:
+def _likelihood(rows: pd.DataFrame, metrics: Sequence[str]) -> Summary:
+    """The first of these metrics that has values, or else the last."""
+    found = [summarise(rows, metric) for metric in metrics]
+    return next((one for one in found if one.values), found[-1])
+
+
+def _defeat(dataset: str, baseline: str, bar: Summary, methods: dict[str, Summary]) -> str:
     """Empty if some method is above the baseline; one that lost runs counts by those it has."""
     best = max(methods, key=lambda name: methods[name].mean or 0.0)
     highest, one = bar.mean or 0.0, methods[best]
@@ -115,7 +123,7 @@ def _defeat(dataset: str, metric: str, baseline: str, bar: Summary, methods: dic
         return ""
     places = choose_decimals([highest, one.mean])
     return (
-        f"**On `{dataset}` the {baseline} baseline beats every method in {short_name(metric)}**: it has "
+        f"**On `{dataset}` the {baseline} baseline beats every method in log-likelihood**: it has "
         f"{format_number(highest, places)} nats, the best method (`{best}`) "
         f"{format_interval(one.mean, one.half, places)}."
     )

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 
 from ebmbench.report.results.baselines import is_baseline
-from ebmbench.report.results.groups import AIS, IMAGE, MAIN, TRIO, datasets, direction, heading, variants
+from ebmbench.report.results.groups import BOUNDS, IMAGE, MAIN, TRIO, datasets, direction, heading, variants
 from ebmbench.report.results.kinds import NAMES, select_kind, table_kinds
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.verdicts import describe_verdicts
@@ -17,11 +17,12 @@ from ebmbench.report.text.tables import format_column, format_name, markdown_tab
 
 TITLE = "Main table"
 ORDER = 40
-BOUNDS = (
+REMARK = (
     "The held-out log-likelihood in nats per image, by annealed importance sampling (AIS). The forward estimate is on "
     "average too high (optimistic), the more so the smaller the effective share of its chains (ESS); the reverse one "
-    "is too low (pessimistic) if its chains start at the model's own samples. Where the two cross there is no number. "
-    "**The gap says how little is known**: a high optimistic value beside a wide gap is no merit."
+    "is too low (pessimistic) once its chains have settled. Where they have not, or the two cross, there is no number. "
+    "**The gap says how little is known**: a high optimistic value beside a wide gap is no merit. "
+    "Noise ladders are judged by the ODE of their flow instead."
 )
 
 
@@ -68,11 +69,11 @@ def _render_likelihoods(results: Results) -> str:
     texts = []
     for dataset in results.image_datasets:
         part = results.frame[results.frame["dataset"] == dataset]
-        valued = part[part["metric"].isin(AIS) & part["value"].notna()]
+        valued = part[part["metric"].isin(BOUNDS) & part["value"].notna()]
         if len(valued):
             shown = {name for name in variants(part, dataset) if not is_baseline(name)} | set(variants(valued, dataset))
-            texts.append(f"### `{dataset}`, likelihood\n\n{_table(part, dataset, AIS, shown)}")
-    return "\n\n".join([*texts, BOUNDS] if texts else [])
+            texts.append(f"### `{dataset}`, likelihood\n\n{_table(part, dataset, BOUNDS, shown)}")
+    return "\n\n".join([*texts, REMARK] if texts else [])
 
 
 def _table(part: pd.DataFrame, dataset: str, metrics: Sequence[str], shown: set[str] | None = None) -> str:
