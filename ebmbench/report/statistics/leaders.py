@@ -12,8 +12,8 @@ q is the upper 4 % point of Tukey's studentized range: the best and the worst of
 that in 4 % of tables, whoever they are. The pooled variance makes three seeds of each method enough; the other two in
 S² protect against a method that varies more than the rest. The second test (Welch 1947; Holm 1979, with the counts of
 Shaffer 1986) is for steady methods beside erratic ones, which lose by the pooled variance. Together: of methods that
-are all equal, some one is not bold in about 5 % of tables at most. Hsu's comparison with the best (1984) is not enough, for
-it only promises that *one* of several equal best methods is found: some is missing in 23 % of tables with k = 7.
+are all equal, some one is not bold in about 5 % of tables at most. Hsu's comparison with the best (1984) is not enough,
+for it only promises that *one* of several equal best methods is found: some is missing in 23 % of tables with k = 7.
 
 Percent of tables in which some of k equal methods is not bold, and in which a method five times as bad as the k − 1
 others is not (log-values of deviation 0.5), by simulation (a slow test repeats it):
