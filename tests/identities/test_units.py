@@ -28,7 +28,8 @@ def learned(method: str, unit: float) -> tuple[Tensor, Tensor]:
     """Energies of some events up to a constant, and u times their scores, after some steps of training."""
     data = unit * DATA
     facts = Facts.of("units", data.numpy(), data.numpy(), licence="none", hash="none")
-    settings = load("methods", method).Settings()
+    # Slowly, so that a rounding stays one.
+    settings = load("methods", method).Settings(learning_rate=1e-3)
     # A buffer that is wholly drawn in each step, so that a few steps see every chain.
     if hasattr(settings, "buffer"):
         settings = settings.model_copy(update={"buffer": 32})

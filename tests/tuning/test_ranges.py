@@ -79,11 +79,11 @@ def test_words_and_single_numbers_have_no_edges_but_neighbours() -> None:
 
 
 def test_neighbours_that_the_method_refuses_are_left_out() -> None:
-    axes = {"sampler.sigma_min": [0.1, 1.0, 3.0], "sampler.sigma_max": [2.0, 4.0]}
-    grid = make(axes, {"sampler.sigma_min": 0.1, "sampler.sigma_max": 2.0}, "ncsn")
-    found = list(neighbours(grid, {"sampler.sigma_min": 1.0, "sampler.sigma_max": 2.0}))
+    axes = {"sampler.sigma_min": [0.05, 0.4, 1.0], "sampler.sigma_max": [0.8, 1.6]}
+    grid = make(axes, {"sampler.sigma_min": 0.05, "sampler.sigma_max": 0.8}, "ncsn")
+    found = list(neighbours(grid, {"sampler.sigma_min": 0.4, "sampler.sigma_max": 0.8}))
     assert found == [
-        {"sampler.sigma_min": 0.1, "sampler.sigma_max": 2.0},
-        {"sampler.sigma_min": 1.0, "sampler.sigma_max": 1.0},
-        {"sampler.sigma_min": 1.0, "sampler.sigma_max": 4.0},
+        {"sampler.sigma_min": 0.05, "sampler.sigma_max": 0.8},
+        {"sampler.sigma_min": 0.4, "sampler.sigma_max": 0.4},
+        {"sampler.sigma_min": 0.4, "sampler.sigma_max": 1.6},
     ]
