@@ -73,13 +73,14 @@ def test_methods_stand_in_the_order_of_the_suite_whatever_kinds_they_have(image_
 
 def test_every_number_of_the_likelihoods_and_of_the_full_table_is_in_the_results(image_report: Path) -> None:
     results = load_results(image_report)
+    bounds = [name for name in BOUNDS if name in set(results["metric"])]  # no method of it is a noise ladder
     _, *rows = table_of(image_report, "method", "log-likelihood, optimistic ↑")
     assert [row[0] for row in rows if row[0].startswith("*")] == []
     for row in rows:
-        for metric, text in zip(BOUNDS, row[1:-1], strict=True):
+        for metric, text in zip(bounds, row[1:-1], strict=True):
             expect(text, values_of(rows_of(results, "digits", row[0]), metric))
     (_, *names), *lines = table_of(image_report, "metric", "*oracle*")
-    measures = [(metric, kind) for metric in IMAGE for kind in KINDS] + [(metric, None) for metric in BOUNDS]
+    measures = [(metric, kind) for metric in IMAGE for kind in KINDS] + [(metric, None) for metric in bounds]
     for (metric, kind), (said, *texts) in zip(measures, lines[:-1], strict=True):
         assert kind is None or f"({kind})" in said
         for name, text in zip(names, texts, strict=True):
