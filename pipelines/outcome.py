@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from ebmbench.errors import UserError
 from ebmbench.workspace.files import read_json, write_json
-from ebmbench.workspace.layout import OUTCOMES, REPORT, report_of, require_pipeline
+from ebmbench.workspace.layout import DRAFT, LATEST, OUTCOMES, REPORT, report_of, require_pipeline
 from ebmbench.workspace.locks import require_idle
 from pipelines.execution.signals import EXIT_STOPPED, stop_exit_code
 from pipelines.execution.warm import open_warm_dvc
@@ -89,8 +89,14 @@ class Result:
     @property
     def text(self) -> str:
         """The message, the path of the report, and what changed since the last release."""
-        report = f"report: {self.report}" if self.report else None
-        return "\n".join(line for line in (self.message, report, self.since) if line)
+        return "\n".join(line for line in (self.message, self._report_line(), self.since) if line)
+
+    def _report_line(self) -> str | None:
+        """Where the report is; a draft says that it did not replace the latest one."""
+        path = Path(self.report or "")
+        latest = path.parent.with_name(LATEST).as_posix()
+        note = f" (partial or edited: {latest} stays as it was)" if path.parent.name == DRAFT else ""
+        return f"report: {self.report}{note}" if self.report else None
 
     @property
     def record(self) -> dict[str, Any]:

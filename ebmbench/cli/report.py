@@ -6,7 +6,7 @@ from typing import Any
 
 from ebmbench.cli.command import add_command, explain_write_errors, find_root
 from ebmbench.errors import UserError
-from ebmbench.workspace.layout import report_folder
+from ebmbench.workspace.layout import current_report
 
 REPORT_TEXT = (
     "Build reports/<suite>/latest, release it as a version that is never edited again, or export its numbers "
@@ -72,7 +72,7 @@ def _export(file: str | None, source: Path | None) -> int:
         raise UserError("report export: found no file, allowed: a name that ends in .csv, .json or .parquet")
     from ebmbench.report.results.table import load_results, write_results
 
-    frame = load_results(source or report_folder(find_root(), _suite(find_root())))
+    frame = load_results(source or current_report(find_root(), _suite(find_root())))
     with explain_write_errors(Path(file)):
         write_results(frame, Path(file))
     print(f"{file}: {len(frame)} rows")

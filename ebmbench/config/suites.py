@@ -7,6 +7,7 @@ there are any: then a suite whose own file was edited is written again without a
 
 import hashlib
 import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,18 @@ def local_edits(root: Path) -> list[str]:
     if not isinstance(suite, str) or suite not in available(root):
         return [f"benchmark.suite: {suite}"]
     return sorted(_differences(current, _resolved(root, suite))) + _own_comments(root, suite)
+
+
+def edited_values(root: Path, params: Mapping[str, Any]) -> list[str]:
+    """Keys of the parameters whose values are not those of the suite's file; none if there is no such file.
+
+    `resources` say where stages run, and change no number.
+    """
+    suite = str(params["benchmark"]["suite"])
+    if not (root / SUITES / f"{suite}.yaml").is_file():
+        return []
+    found = sorted(_differences(params, _resolved(root, suite)))
+    return [key for key in found if key.partition(".")[0] != "resources"]
 
 
 def _resolved(root: Path, name: str) -> Any:

@@ -3,7 +3,8 @@
 Sections and figures are plug-ins: every file of `sections/` and `figures/` is found by listing its folder, so that a
 new one is one new file (what it must hold is said in the `__init__` of each folder). Everything is written into a new
 folder beside the old report, which is exchanged at the end: no reader sees half a report, and a build that fails leaves
-the old one as it was.
+the old one as it was. A partial or edited report goes to `draft/` beside `latest/`: it never takes the place of a full
+one, which may be committed.
 """
 
 import importlib
@@ -29,8 +30,9 @@ from ebmbench.report.results.table import write_results
 from ebmbench.report.text.images import Image, show_images
 from ebmbench.workspace.code_hash import text_of
 from ebmbench.workspace.files import replace_folder
-from ebmbench.workspace.layout import PARAMS_YAML, report_folder
-from ebmbench.workspace.manifest import files_in, is_leftover
+from ebmbench.workspace.layout import DRAFT, LATEST, PARAMS_YAML, draft_folder, report_folder
+from ebmbench.workspace.manifest import files_in, is_leftover, remove_empty
+from ebmbench.workspace.report_header import Header, is_full
 
 # The files of reports, beside the figures that their pages name: all else in their folders is the user's.
 PAGES = ("report.md", "claims.md")
@@ -39,16 +41,16 @@ WRITTEN = {*PAGES, "index.html", "results.csv", "curves.csv", "verdicts.csv", "v
 
 
 def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
-    """Write all files of the report into `out` (default `reports/<suite>/latest/`).
+    """Write all files of the report into `out` (default `reports/<suite>/latest/`, or `draft/`: `choose_folder`).
 
     These are `report.md`, the same as a page (`index.html`), `figures/`, `results.csv`, `curves.csv` and the
     `params.yaml` that the numbers were made with, for `ebmbench compare`.
     """
-    out = out or report_folder(root, str(params["benchmark"]["suite"]))
-    fresh = make_empty_folder(out.with_name(f".{out.name}.new"))
     frame = collect(root, params)
-    write_results(frame, fresh / "results.csv")
     results = collect_results(root, params, drop_silent_baselines(frame))
+    out = out or choose_folder(root, results.header)
+    fresh = make_empty_folder(out.with_name(f".{out.name}.new"))
+    write_results(frame, fresh / "results.csv")
     if len(results.curves):
         write_curves(results.curves, fresh / "curves.csv")
     results = replace(results, images=draw(results, fresh / "figures"))
@@ -115,15 +117,32 @@ def _path(module: ModuleType) -> str:
     return f"{module.__name__.replace('.', '/')}.py"
 
 
+def choose_folder(root: Path, header: Header) -> Path:
+    """`latest/`; but `draft/` for a report that is not full while the latest one is."""
+    latest = report_folder(root, header.suite)
+    return latest if header.extent == "full" or not is_full(latest) else draft_folder(root, header.suite)
+
+
 def exchange(fresh: Path, out: Path) -> None:
-    """Put `fresh` in the place of `out` by renaming, together with what somebody else has put there."""
-    pages = [(out / page).read_text(encoding="utf-8") for page in PAGES if (out / page).is_file()]
-    ours = WRITTEN | {name for page in pages for name in FIGURE.findall(page)}
-    for name in files_in(out):
-        if name not in ours and not is_leftover(name) and not (fresh / name).exists():
+    """Put `fresh` in the place of `out` by renaming, together with what somebody else has put there.
+
+    The latest report takes the place of a draft too, which would pass for a newer one.
+    """
+    for name in sorted(set(files_in(out)) - _own_files(out)):
+        if not is_leftover(name) and not (fresh / name).exists():
             (fresh / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(out / name, fresh / name, follow_symlinks=False)
     replace_folder(fresh, out)
+    if out.name == LATEST and (draft := out.with_name(DRAFT)).is_dir():
+        for name in set(files_in(draft)) & _own_files(draft):
+            (draft / name).unlink()
+        remove_empty(draft)
+
+
+def _own_files(folder: Path) -> set[str]:
+    """The files that a report writes, with the figures that the pages in the folder name."""
+    pages = [(folder / page).read_text(encoding="utf-8") for page in PAGES if (folder / page).is_file()]
+    return WRITTEN | {name for page in pages for name in FIGURE.findall(page)}
 
 
 def make_empty_folder(folder: Path) -> Path:

@@ -1,8 +1,8 @@
 """Release a report: copy `latest/` to a folder named after the version, and list it in `reports/README.md`.
 
 A released report is never changed. A failure is a result, so a report with failed cells may be released. A report that
-does not describe the present project is refused: one with stale cells or claims, one that was built with other
-parameters, and one that is older than a failed build.
+does not describe the present project is refused: one with cells or claims that are stale or were not run, one with
+edited or other parameters, and one that is older than a failed build.
 """
 
 import re
@@ -12,13 +12,15 @@ from packaging.version import InvalidVersion, Version
 
 from ebmbench.config.schema import read_yaml
 from ebmbench.errors import UserError
+from ebmbench.report.results.cells import NOT_RUN
 from ebmbench.report.results.staleness import describe_change, differences, first_few
 from ebmbench.report.results.table import load_results, read_rows
 from ebmbench.report.text.numbers import MISSING
 from ebmbench.report.text.tables import markdown_table
 from ebmbench.workspace.failures import failure_of
 from ebmbench.workspace.files import copy_folder, replacing
-from ebmbench.workspace.layout import LATEST, PAGES, PARAMS_YAML, REPORT, REPORTS, report_folder
+from ebmbench.workspace.layout import DRAFT, LATEST, PAGES, PARAMS_YAML, REPORT, REPORTS, current_report, report_folder
+from ebmbench.workspace.report_header import is_full
 
 ABOUT = (
     "The latest report of each suite, and the released ones, which are never edited again. Written by "
@@ -41,7 +43,9 @@ def release(root: Path, suite: str, version: str) -> Path:
     if target.exists():
         raise UserError(f"{target}: exists already; a released report is never changed, choose another version")
     _check_params(latest / PARAMS_YAML, root / PARAMS_YAML)
-    _check_stale(latest)
+    _check_cells(latest)
+    if (present := current_report(root, suite)) != latest or not is_full(latest):
+        raise UserError(f"{present}: found a partial or edited report, allowed: a full one; {UPDATE}")
     if failure := failure_of(root, suite, REPORT):
         raise UserError(f"{latest}: older than a build that failed ({failure}); `ebmbench report` builds it anew")
     copy_folder(latest, target)
@@ -58,23 +62,25 @@ def _check_params(built: Path, project: Path) -> None:
         raise UserError(f"{built}: found other parameters than in {project.name}: {changes}; {UPDATE}")
 
 
-def _check_stale(latest: Path) -> None:
-    """Refuse numbers and verdicts of other parameters, files or code than the present ones."""
-    stale: list[str] = []
+def _check_cells(latest: Path) -> None:
+    """Refuse numbers and verdicts of other parameters, files or code than the present ones, and a part of a suite."""
+    found: dict[str, list[str]] = {"stale": [], NOT_RUN: []}
     if (latest / "results.csv").is_file():
-        frame = load_results(latest)
-        cells = frame.loc[frame["status"] == "stale", ["dataset", "method"]]
-        stale += ["/".join(cell) for cell in cells.itertuples(index=False, name=None)]
+        rows = load_results(latest)[["dataset", "method", "status"]].drop_duplicates()
+        for dataset, method, status in rows.itertuples(index=False, name=None):
+            found.get(status, []).append(f"{dataset}/{method}")
     if (latest / "verdicts.csv").is_file():
-        stale += [row["claim"] for row in read_rows(latest / "verdicts.csv") if row["verdict"] == "stale"]
-    if stale:
-        raise UserError(f"{latest}: found stale results ({first_few(stale)}), allowed: none that is stale; {UPDATE}")
+        for row in read_rows(latest / "verdicts.csv"):
+            found.get(row["verdict"], []).append(row["claim"])
+    for word, names in found.items():
+        if names:
+            raise UserError(f"{latest}: found {word}: {first_few(names)}, allowed: none; {UPDATE}")
 
 
 def list_releases(suite: Path) -> list[str]:
     """The released versions of a suite, newest first; folders whose name is no version come last."""
     names = {file.parent.name for page in PAGES for file in suite.glob(f"[!.]*/{page}")}
-    return sorted(names - {LATEST}, key=_age, reverse=True)
+    return sorted(names - {LATEST, DRAFT}, key=_age, reverse=True)
 
 
 def _age(name: str) -> tuple[Version, str]:

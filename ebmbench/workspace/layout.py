@@ -22,7 +22,8 @@ BASELINES = "_baselines"  # in the folder of a dataset, beside its methods
 CLAIMS = "_claims"  # beside the folders of datasets
 FAILURES = "_failures"  # notes of the stages that failed
 
-LATEST = "latest"  # the report of the present results, beside the released ones
+LATEST = "latest"  # the last full report, beside the released ones
+DRAFT = "draft"  # a partial or edited report, beside the latest, which it must not replace; Git ignores it
 PAGES = ("report.md", "claims.md")
 REPORT = "report"  # the name of the stage
 
@@ -110,6 +111,23 @@ def report_folder(root: Path, suite: str) -> Path:
     return root / REPORTS / suite / LATEST
 
 
+def draft_folder(root: Path, suite: str) -> Path:
+    """`reports/<suite>/draft`."""
+    return root / REPORTS / suite / DRAFT
+
+
+def current_report(root: Path, suite: str) -> Path:
+    """The folder with the report of the present results: the draft if it has the present parameters, else the latest.
+
+    A full report removes the draft, so a draft is newer than the latest.
+    """
+    from ebmbench.config.yaml import read_mapping
+
+    own, params = draft_folder(root, suite) / PARAMS_YAML, root / PARAMS_YAML
+    fits = own.is_file() and params.is_file() and read_mapping(own) == read_mapping(params)
+    return own.parent if fits else report_folder(root, suite)
+
+
 def require_pipeline(root: Path) -> None:
     """Refuse a folder without `dvc.yaml`, before anything is written there."""
     if not (root / DVC_YAML).exists():
@@ -125,5 +143,6 @@ def suite_of(root: Path) -> str:
 
 def report_of(root: Path) -> str | None:
     """The path of the suite's report from the root, if it has been written."""
-    latest = report_folder(Path(), suite_of(root))
-    return next(((latest / name).as_posix() for name in PAGES if (root / latest / name).exists()), None)
+    folder = current_report(root, suite_of(root))
+    pages = (folder / name for name in PAGES)
+    return next((page.relative_to(root).as_posix() for page in pages if page.exists()), None)

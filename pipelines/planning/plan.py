@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ebmbench.errors import UserError
-from ebmbench.workspace.layout import REPORT, report_folder, suite_of
+from ebmbench.workspace.layout import REPORT, current_report, suite_of
 from pipelines.execution.dvc import Call, call_dvc, run_dvc
 from pipelines.planning.lockfile import describe_mismatch, mismatched_inputs, read_entries
 from pipelines.planning.reasons import explain_changes
@@ -83,12 +83,12 @@ def _find_mismatches(root: Path, locked: dict[str, Any], status: Container[str])
 
 
 def _outdated_rows(root: Path) -> str:
-    """Whether the report shows cells as failed or stale. DVC would not write it again after these have succeeded."""
+    """Whether the report shows cells without numbers. DVC would not write it again after these have succeeded."""
     for name in ("results.csv", "verdicts.csv"):
-        page = report_folder(root, suite_of(root)) / name
+        page = current_report(root, suite_of(root)) / name
         lines = page.read_text(encoding="utf-8").splitlines() if page.is_file() else []
         words = {str(row.get(key)) for row in csv.DictReader(lines) for key in ("status", "verdict")}
-        if found := sorted(words & {"failed", "stale"}):
+        if found := sorted(words & {"failed", "stale", "not run"}):
             return f"shows cells as {' or '.join(found)}"
     return ""
 

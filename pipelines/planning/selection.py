@@ -66,14 +66,12 @@ def match_cells(root: Path, pattern: str, source: str) -> set[str]:
 
 
 def _match_items(root: Path, pattern: str) -> set[str]:
-    """The cells of a pattern and, if it selects all methods of a dataset, the dataset's own stages."""
+    """The cells of a pattern, and their datasets' own stages: without baselines a number has no floor beside it."""
     source = f"--only {pattern}"
     if claims := suite_claims(root):
         return set(_match(source, "claims", pattern, claims))
-    cells = match_cells(root, pattern, source)
-    method, _, dataset = pattern.partition("/")
-    whole = method in ("", "*")  # then the dataset's baselines belong to the selection
-    return cells | {name for name in _names(root)[0] if whole and fnmatchcase(name, dataset or "*")}
+    dataset = pattern.partition("/")[2]
+    return match_cells(root, pattern, source) | set(_match(source, "datasets", dataset, _names(root)[0]))
 
 
 def _match(source: str, kind: str, pattern: str, names: list[str]) -> list[str]:

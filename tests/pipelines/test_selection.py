@@ -36,22 +36,26 @@ def chosen(root: Path, *only: str) -> set[str]:
     return set(select_stages(root, graph(), only))
 
 
-def test_one_cell_brings_what_it_needs_and_the_report_and_no_other_cell(root: Path) -> None:
-    assert chosen(root, "dsm/two_moons") == {"prepare@two_moons", "report", *cell("two_moons", "dsm")}
+def data(dataset: str) -> set[str]:
+    return {f"prepare@{dataset}", f"baselines@{dataset}"}
+
+
+def test_one_cell_brings_what_it_needs_its_baselines_and_the_report_and_no_other_cell(root: Path) -> None:
+    assert chosen(root, "dsm/two_moons") == {"report", *data("two_moons"), *cell("two_moons", "dsm")}
 
 
 def test_the_report_waits_for_the_chosen_cells_alone(root: Path) -> None:
     part = select_stages(root, graph(), ["dsm/two_moons"])
-    assert set(part["report"]) == cell("two_moons", "dsm")
+    assert set(part["report"]) == {"baselines@two_moons", *cell("two_moons", "dsm")}
 
 
 def test_dashes_in_names_do_not_mix_cells_up(root: Path) -> None:
-    assert chosen(root, "nce/rings-2d") == {"prepare@rings-2d", "report", *cell("rings-2d", "nce")}
+    assert chosen(root, "nce/rings-2d") == {"report", *data("rings-2d"), *cell("rings-2d", "nce")}
 
 
-def test_a_method_means_its_cells_on_every_dataset_without_their_baselines(root: Path) -> None:
+def test_a_method_means_its_cells_on_every_dataset_with_their_baselines(root: Path) -> None:
     cells = cell("two_moons", "dsm") | cell("rings-2d", "dsm")
-    assert chosen(root, "dsm") == {"prepare@two_moons", "prepare@rings-2d", "report", *cells}
+    assert chosen(root, "dsm") == {"report", *data("two_moons"), *data("rings-2d"), *cells}
 
 
 @pytest.mark.parametrize("pattern", ["/two_moons", "*/two_moons"])
@@ -61,7 +65,7 @@ def test_a_dataset_means_all_its_cells_and_its_baselines(root: Path, pattern: st
 
 def test_a_wildcard_and_several_choices_add_up(root: Path) -> None:
     cells = cell("two_moons", "nce") | cell("two_moons", "nce-2d") | cell("two_moons", "dsm")
-    assert chosen(root, "nc*/two_moons", "dsm/two_moons") == {"prepare@two_moons", "report", *cells}
+    assert chosen(root, "nc*/two_moons", "dsm/two_moons") == {"report", *data("two_moons"), *cells}
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import load_results
 from ebmbench.report.sections import abstract, glance
 from ebmbench.report.sections.glance import FRACTION, PARTIAL
+from ebmbench.report.statistics.contests import find_contests
 from tests.report.fixtures import Params
 from tests.report.printed import Table, parse, rows_of, table_of, values_of
 
@@ -73,6 +74,20 @@ def test_runs_that_did_not_end_well_are_not_hidden(root: Path, params: Params) -
     assert shown["mle"][1] == "0.0848 (2/3)"
     assert shown["adance interval=5"][1] == shown["adance interval=10"][1] == "– (failed)"
     assert shown["ncsn"] == ["–", "–"]
+
+
+def test_a_number_never_stands_in_a_row_of_other_settings(root: Path, params: Params) -> None:
+    """A sweep on one dataset only, by an override of its own, beside runs of the default on another."""
+    frame = collect(root, params)
+    default = frame[(frame["method"] == "mle") & (frame["dataset"] == "two_moons")].assign(method="adance")
+    lost = (frame["method"] == "adance") & (frame["dataset"] == "two_moons")
+    frame = pd.concat([frame[~lost], default])
+    shown = cells(frame)
+    assert shown["adance interval=5"][1] == shown["adance interval=10"][1] == "–"
+    assert shown["adance"] == ["–", shown["mle"][1]]
+    (contest,) = find_contests(Results(frame))
+    assert contest.names == ["mle"]
+    assert contest.absent["adance interval=5"] == "not run on `two_moons`"
 
 
 def test_runs_that_all_diverged_and_values_that_some_lack_are_counted(root: Path, params: Params) -> None:

@@ -6,15 +6,17 @@ from typing import Any
 
 import pandas as pd
 
-from ebmbench.report.build import exchange, make_empty_folder
-from ebmbench.report.claims.collect import ClaimResult, collect_claims, criterion_verdict
+from ebmbench.config.suites import edited_values
+from ebmbench.report.build import choose_folder, exchange, make_empty_folder
+from ebmbench.report.claims.collect import STALE, ClaimResult, collect_claims, criterion_verdict
 from ebmbench.report.claims.text import render_claims
 from ebmbench.report.page.html import write_page
-from ebmbench.report.results.provenance import collect_provenance
+from ebmbench.report.results.cells import NOT_RUN
+from ebmbench.report.results.provenance import collect_provenance, make_header
 from ebmbench.report.results.table import write_csv
 from ebmbench.report.text.images import Image
 from ebmbench.workspace.code_hash import text_of
-from ebmbench.workspace.layout import PARAMS_YAML, report_folder
+from ebmbench.workspace.layout import PARAMS_YAML
 
 PAGE = "claims.md"
 COLUMNS = ["claim", "verdict", "first", "again", "reason", "statistic", "rule", "criterion_verdict"]
@@ -22,16 +24,17 @@ COLUMNS += ["mean", "low", "high", "p", "power", "mean_again"]
 
 
 def build_claims(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
-    """Write all files into a new folder, then put it in the place of `out` (default `reports/<suite>/latest/`)."""
+    """Write all files into a new folder, then put it in the place of `out` (default as for other suites)."""
     suite = str(params["benchmark"]["suite"])
-    out = out or report_folder(root, suite)
-    fresh = make_empty_folder(out.with_name(f".{out.name}.new"))
     claims = collect_claims(root, params)
     decided = [claim for claim in claims if claim.record]
+    facts = collect_provenance(root, suite, [claim.versions for claim in decided], "claim")
+    missing = [(word, sum(claim.verdict == word for claim in claims)) for word in (NOT_RUN, STALE)]
+    header = make_header(facts, suite, len(claims), missing, edited_values(root, params), "claim")
+    out = out or choose_folder(root, header)
+    fresh = make_empty_folder(out.with_name(f".{out.name}.new"))
     images = {claim.name: _copy_figure(claim, fresh) for claim in decided}
-    text = render_claims(
-        claims, images, collect_provenance(root, suite, [claim.versions for claim in decided], "claim")
-    )
+    text = render_claims(claims, images, facts, header.line)
     (fresh / PAGE).write_text(text, encoding="utf-8", newline="\n")
     write_csv(_verdict_frame(claims), fresh / "verdicts.csv")
     if decided:

@@ -4,12 +4,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ebmbench.report.results.cells import read_json_or_empty
+from ebmbench.report.results.cells import NOT_RUN, read_json_or_empty
 from ebmbench.report.results.staleness import Present, Versions, explain_staleness, recorded_versions
 from ebmbench.workspace.failures import failure_of
 from ebmbench.workspace.layout import claim_folder
 
-NOT_RUN = "not run"
 FAILED = "failed"
 STALE = "stale"
 

@@ -28,9 +28,9 @@ ABOUT = (
 )
 
 
-def render_claims(claims: list[ClaimResult], images: dict[str, Image], facts: dict[str, str]) -> str:
+def render_claims(claims: list[ClaimResult], images: dict[str, Image], facts: dict[str, str], header: str) -> str:
     """The whole page."""
-    parts = [f"# ebmbench: claims of the literature\n\n{_summary(claims)}"]
+    parts = [f"# ebmbench: claims of the literature\n\n{header}\n\n{_summary(claims)}"]
     parts += [f"## Verdicts\n\n{_verdict_table(claims)}", f"## How they are reached\n\n{ABOUT}", "## The claims"]
     parts += ["\n\n".join(_claim_section(claim, images.get(claim.name))) for claim in claims]
     parts += [f"## Provenance\n\n{render_provenance(facts)}"]

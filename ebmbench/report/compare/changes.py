@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from ebmbench.report.results.cells import NOT_RUN
 from ebmbench.report.results.frame import variant
 from ebmbench.report.results.groups import COSTS
 from ebmbench.report.results.verdicts import describe_verdicts, words_of
@@ -116,7 +117,10 @@ class RunChange(NamedTuple):
 
 
 def compare_runs(before: pd.DataFrame, after: pd.DataFrame) -> list[RunChange]:
-    """The methods on both sides whose runs ended differently, in the order of the later report."""
+    """The methods on both sides whose runs ended differently, in the order of the later report.
+
+    A cell that is stale or was not run tells of no end.
+    """
     use_verdicts = has_verdicts(before) and has_verdicts(after)
     old, new = (_group_runs(frame, use_verdicts) for frame in (before, after))
     changes = [
@@ -133,7 +137,8 @@ def has_verdicts(frame: pd.DataFrame) -> bool:
 
 
 def _group_runs(frame: pd.DataFrame, use_verdicts: bool) -> dict[tuple[str, str], pd.DataFrame]:
-    """The rows of each dataset and method; where the verdict is empty, the status counts."""
+    """The rows of each dataset and method that ended; where the verdict is empty, the status counts."""
+    frame = frame[~frame["status"].isin(["stale", NOT_RUN])]
     frame = frame.assign(verdict=frame["verdict"].fillna("") if use_verdicts else "")
     groups = frame.groupby(["dataset", "method", "settings"], sort=False)
     return {(str(d), variant(str(m), str(s))): rows for (d, m, s), rows in groups}

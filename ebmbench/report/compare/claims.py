@@ -7,9 +7,10 @@ from ebmbench.config.schema import read_yaml
 from ebmbench.errors import UserError
 from ebmbench.report.claims.text import format_significant
 from ebmbench.report.compare.sides import WORKSPACE, is_report, suite_of
+from ebmbench.report.results.cells import NOT_RUN
 from ebmbench.report.text.numbers import MISSING, plural
 from ebmbench.report.text.tables import markdown_table
-from ebmbench.workspace.layout import LATEST, PARAMS_YAML, report_folder
+from ebmbench.workspace.layout import PARAMS_YAML, current_report, report_folder
 
 VERDICTS = "verdicts.csv"
 Row = dict[str, str]
@@ -24,8 +25,8 @@ def is_claims_report(folder: Path) -> bool:
 def find_claims_reports(root: Path, before: str, after: str, suite: str | None) -> tuple[Path, Path] | None:
     """The folders to compare, or None if neither side is a report of claims."""
     if is_claims_report(root / before):
-        later = Path(before).parent / LATEST if after == WORKSPACE else Path(after)
-        return root / before, root / later
+        latest = current_report(root, (root / before).parent.name)
+        return root / before, latest if after == WORKSPACE else root / after
     if is_report(root / before):
         return None
     suite = suite or suite_of(read_yaml(root / PARAMS_YAML), PARAMS_YAML)
@@ -38,7 +39,7 @@ def find_claims_reports(root: Path, before: str, after: str, suite: str | None) 
 def compare_claims(before: Path, after: Path) -> tuple[str, str]:
     """The outcome in one line, and the whole page."""
     old, new = _read(before), _read(after)
-    both = [name for name in new if name in old]
+    both = [name for name in new if name in old and _verdict(new[name]) not in ("stale", NOT_RUN)]
     changed = [name for name in both if _verdict(old[name]) != _verdict(new[name])]
     line = f"{plural(len(changed), 'verdict')} of {len(both)} changed"
     if changed:

@@ -1,6 +1,6 @@
 """The comparison of two reports as Markdown: the outcome, the changes, and their possible causes.
 
-`ebmbench compare` prints this page. After a run the same page, for the latest report and the newest release of its
+`ebmbench compare` prints this page. After a run the same page, for the present report and the newest release of its
 suite, is written to `reports/<suite>/comparison.md`. It is not inside `latest/`, because that folder is an output of
 DVC and a file that another program wrote there would make it stale. Git ignores it: it can be written again from the
 two reports at any time.
@@ -26,7 +26,7 @@ from ebmbench.report.results.groups import heading
 from ebmbench.report.text.numbers import MISSING, choose_decimals, format_interval, plural
 from ebmbench.report.text.tables import markdown_table
 from ebmbench.workspace.files import write_text
-from ebmbench.workspace.layout import LATEST, REPORTS
+from ebmbench.workspace.layout import REPORTS, current_report
 
 FILE = "comparison.md"
 LONGEST = 40  # rows of a table; the others are counted
@@ -60,7 +60,7 @@ class ReleaseComparison:
 
 
 def compare_with_release(root: Path, suite: str) -> ReleaseComparison | None:
-    """Write the comparison of the latest report with the newest release; None if the suite has no release."""
+    """Write the comparison of the present report with the newest release; None if the suite has no release."""
     folder = Path(REPORTS, suite)
     path = folder / FILE
     (root / path).unlink(missing_ok=True)  # an old page must not pass for this one
@@ -69,7 +69,7 @@ def compare_with_release(root: Path, suite: str) -> ReleaseComparison | None:
         return None
     newest = folder / releases[0]
     if is_claims_report(root / newest):
-        line, text = compare_claims(root / newest, root / folder / LATEST)
+        line, text = compare_claims(root / newest, current_report(root, suite))
     else:
         line, text = _compare_results(root, *read_sides(root, newest.as_posix(), WORKSPACE, suite))
     write_text(root / path, text)

@@ -20,7 +20,7 @@ from ebmbench.config.yaml import plain
 from ebmbench.errors import UserError, nearest
 from ebmbench.report.results.table import load_results, parse_results
 from ebmbench.workspace.git import ask_git
-from ebmbench.workspace.layout import LATEST, PARAMS_YAML, REPORTS, report_folder
+from ebmbench.workspace.layout import LATEST, PARAMS_YAML, REPORTS, current_report, report_folder
 
 RESULTS = "results.csv"
 WORKSPACE = "workspace"
@@ -82,7 +82,7 @@ def _read_side(root: Path, name: str, suite: str | None) -> Side:
 def _read_workspace(root: Path, suite: str | None) -> Side:
     params = read_yaml(root / PARAMS_YAML)
     own = suite_of(params, PARAMS_YAML)
-    folder = report_folder(root, suite or own)
+    folder = current_report(root, suite or own)
     if not is_report(folder):
         suites = [results.parents[1].name for results in root.glob(f"{REPORTS}/*/{LATEST}/{RESULTS}")]
         raise _missing_report(WORKSPACE, suite or own, suites)

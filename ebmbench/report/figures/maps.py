@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from ebmbench.report.figures.runs import median_run, read_pictures
 from ebmbench.report.figures.theme import EMPTY, WIDTH
+from ebmbench.report.results.cells import NOT_RUN
 from ebmbench.report.results.groups import short_name, variants
 from ebmbench.report.results.suite import Results
-from ebmbench.report.results.verdicts import describe_verdicts
+from ebmbench.report.results.verdicts import describe_verdicts, lost_cell
 from ebmbench.report.text.numbers import ROUNDING
 from ebmbench.workspace.layout import BASELINES
 
@@ -49,8 +50,8 @@ class Panel:
 
 
 def panels(results: Results, dataset: str) -> list[Panel]:
-    """A panel for each method on the dataset; empty if no cell has maps (data not two-dimensional)."""
-    methods = variants(results.frame, dataset)
+    """A panel for each method that was run on the dataset; empty if no cell has maps (data not two-dimensional)."""
+    methods = {name: rows for name, rows in variants(results.frame, dataset).items() if lost_cell(rows) != NOT_RUN}
     found = [_panel(results, name, rows) for name, rows in methods.items() if name != BASELINES]
     return found if any("x" in one.arrays for one in found) else []
 

@@ -2,8 +2,9 @@
 
 DVC removes the outputs of a stage before it runs, but not those of later stages: a cell that failed may still have old
 numbers. So numbers are taken only if everything upstream of them is there and fits. A cell that lacks data, features,
-`train/`, `sample/` or metrics is *failed*. A cell is *stale* if its stages had other parameters or files
-(`staleness.py`), or if the digests in `metrics.json` are not those of `train/`. Both are shown with a reason, without
+`train/`, `sample/` or metrics is *failed*; it is *not run* if it has none of its own outputs and no stage left a note
+of a failure, as cells that `--only` left out. A cell is *stale* if its stages had other parameters or files
+(`staleness.py`), or if the digests in `metrics.json` are not those of `train/`. All are shown with a reason, without
 numbers. The same holds for baselines.
 """
 
@@ -20,13 +21,14 @@ from ebmbench.report.results.staleness import Present, Versions, explain_stalene
 from ebmbench.report.results.table import Row, read_rows
 from ebmbench.workspace.layout import BASELINES, cell_folder, record_file
 
-LOST = ("failed", "stale")  # cells without valid numbers
+NOT_RUN = "not run"
+LOST = ("failed", "stale", NOT_RUN)  # cells without valid numbers
 OTHERWISE = "made with other parameters, files or code than are here now"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell's state (`ok`, `failed`, `stale`) with the reason, its rows, and the status of each run in `train/`."""
+    """A cell's state (`ok` or one of `LOST`) with the reason, its rows, and the status of each run in `train/`."""
 
     state: str
     reason: str = ""
@@ -44,7 +46,7 @@ def read_cell(present: Present, dataset: str, method: str) -> Cell:
         "trained but not sampled: no `sample/`": (folder / "sample").is_dir(),
         "trained but not evaluated: no `metrics.json` or `rows.csv`": _evaluated(folder),
     }
-    if lost := _lost(present, stages, _data(present, dataset) | there):
+    if lost := _lost(present, stages, _data(present, dataset), there):
         return lost
     different = ", ".join(_mismatches(read_json_or_empty(folder / "metrics.json"), runs))
     older = f"the numbers are of older runs than the models in `train/` ({different})" if different else ""
@@ -55,8 +57,8 @@ def read_baselines(present: Present, dataset: str) -> Cell:
     """Read and check the baselines of a dataset; they are not trained, so there are no digests to compare."""
     folder = cell_folder(present.root, present.suite, dataset, BASELINES)
     stages = stages_of(dataset, BASELINES)
-    there = {"not run: no `rows.csv`": _evaluated(folder)}
-    lost = _lost(present, stages, _data(present, dataset) | there)
+    there = {"no `rows.csv`": _evaluated(folder)}
+    lost = _lost(present, stages, _data(present, dataset), there)
     return lost or _stale(present, stages) or Cell("ok", rows=read_rows(folder / "rows.csv"))
 
 
@@ -108,12 +110,15 @@ def _data(present: Present, dataset: str) -> dict[str, bool]:
     }
 
 
-def _lost(present: Present, stages: Sequence[str], there: dict[str, bool]) -> Cell | None:
-    """A failed cell if one of its stages failed; the reason is the stage's own note, or else what is missing.
+def _lost(present: Present, stages: Sequence[str], data: dict[str, bool], own: dict[str, bool]) -> Cell | None:
+    """A cell that was not run, or a failed one; the reason is the note of the stage that failed, or what is missing.
 
     A stage may also have failed after it wrote its outputs; then it left a note and no record.
     """
-    for stage, (otherwise, whole) in zip(stages, there.items(), strict=True):
+    made = any(own.values()) or any(present.record(stage) for stage in stages[len(data) :])
+    if not made and not present.failure(*stages):
+        return Cell(NOT_RUN, "`ebmbench run` makes it")
+    for stage, (otherwise, whole) in zip(stages, (data | own).items(), strict=True):
         note = present.failure(stage)
         if not whole or (note and present.record(stage) is None):
             return Cell("failed", note or otherwise)

@@ -11,7 +11,7 @@ import json
 import os
 import platform
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from ebmbench.report.text.escaping import escape_text
 from ebmbench.workspace.code_hash import LIBRARIES, versions
 from ebmbench.workspace.git import ask_git
 from ebmbench.workspace.layout import DVC_LOCK, PARAMS_YAML, REPORTS
+from ebmbench.workspace.report_header import Header
 
 PACKAGES = ("pandas", "dvc", "prefect")  # of the report and the flow: no number depends on them
 BUILT = "report built with"
@@ -35,7 +36,9 @@ def collect_provenance(
     """Facts in the order of the report; `cells` are the versions that each cell (or claim) was made with."""
     commit = ask_git(root, "rev-parse", "HEAD")
     return {
+        "ebmbench": _version("ebmbench"),
         "commit": _commit(root, commit),
+        "commit date": ask_git(root, "show", "-s", "--format=%cs", "HEAD") or UNKNOWN,
         "dvc.lock without `report`": lock_hash(root / DVC_LOCK),
         PARAMS_YAML: _params(root),
         **describe_versions(cells, noun),
@@ -46,6 +49,27 @@ def collect_provenance(
         "memory": _memory(),
         "rebuild": f"git checkout {commit or '<commit>'} && make bench SUITE={suite}",
     }
+
+
+def make_header(
+    facts: Mapping[str, str],
+    suite: str,
+    cells: int,
+    missing: Iterable[tuple[str, int]],
+    edits: Sequence[str],
+    noun: str = "cell",
+) -> Header:
+    """The first line of a report with these facts."""
+    return Header(
+        facts.get("ebmbench", UNKNOWN),
+        suite,
+        cells,
+        facts.get("commit", ""),
+        facts.get("commit date", UNKNOWN),
+        [(word, count) for word, count in missing if count],
+        edits,
+        noun,
+    )
 
 
 def describe_versions(cells: Sequence[Sequence[Versions]], noun: str = "cell") -> dict[str, str]:

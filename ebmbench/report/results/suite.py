@@ -8,22 +8,25 @@ from typing import Any
 
 import pandas as pd
 
+from ebmbench.config.suites import edited_values
 from ebmbench.report.results.baselines import is_baseline
-from ebmbench.report.results.cells import read_json_or_empty, read_versions
+from ebmbench.report.results.cells import NOT_RUN, read_json_or_empty, read_versions
 from ebmbench.report.results.curves import collect_curves
 from ebmbench.report.results.groups import IMAGE, MAIN, datasets, metrics
 from ebmbench.report.results.kinds import mask_other_kinds
-from ebmbench.report.results.provenance import collect_provenance
+from ebmbench.report.results.provenance import collect_provenance, make_header
 from ebmbench.report.results.staleness import Present
 from ebmbench.report.text.images import Image
 from ebmbench.workspace.layout import BASELINES, cell_folder
+from ebmbench.workspace.report_header import Header
 
 
 @dataclass(frozen=True)
 class Results:
     """The rows of `results.csv` and what is known beside them; `Results(frame)` is enough for all tables.
 
-    `facts` are those of each dataset (its baselines leave a `facts.json`), `images` the figures drawn for each section.
+    `facts` are those of each dataset (its baselines leave a `facts.json`), `images` the figures drawn for each section,
+    `edits` the keys of `params` that are not as in the suite's file.
     """
 
     frame: pd.DataFrame
@@ -33,6 +36,7 @@ class Results:
     curves: pd.DataFrame = field(default_factory=pd.DataFrame)
     provenance: Mapping[str, str] = field(default_factory=dict)
     images: Mapping[str, Sequence[Image]] = field(default_factory=dict)
+    edits: Sequence[str] = ()
 
     @cached_property
     def datasets(self) -> list[str]:
@@ -63,6 +67,16 @@ class Results:
         chosen = self.params.get("benchmark", {}).get("metrics") or metrics(self.toys, first=())
         return str(chosen[0]) if chosen else MAIN[0]
 
+    @cached_property
+    def header(self) -> Header:
+        """What the report is of; the baselines of a dataset count as a cell only where they are missing."""
+        cells = self.frame.drop_duplicates(["dataset", "method"])
+        missing = {word: cells["status"] == word for word in (NOT_RUN, "stale")}
+        counted = ~cells["method"].map(is_baseline).astype(bool) | missing[NOT_RUN] | missing["stale"]
+        suite = str(self.params.get("benchmark", {}).get("suite", ""))
+        numbers = [(word, int(found.sum())) for word, found in missing.items()]
+        return make_header(self.provenance, suite, int(counted.sum()), numbers, self.edits)
+
     def _is_image(self, dataset: str) -> bool:
         """Without facts (as of an old `results.csv`) metrics of images decide, unless only others have values."""
         if dataset in self.facts:
@@ -84,4 +98,5 @@ def collect_results(root: Path, params: Mapping[str, Any], frame: pd.DataFrame) 
         {name: found for name, found in facts.items() if found},
         collect_curves(root, frame),
         collect_provenance(root, present.suite, read_versions(present, frame)),
+        edits=edited_values(root, params),
     )

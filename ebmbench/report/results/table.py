@@ -1,7 +1,7 @@
 """`results.csv`: one row for each run, metric and kind of samples; the report takes all its numbers from this table.
 
 The table is tidy: filter by `metric`, group by `dataset`, `method` and `settings`, take statistics over `seed`. A cell
-that failed, and a run without any number, has one row with an empty `metric`, its `status` and the `reason`.
+without valid numbers, and a run without any, has one row with an empty `metric`, its `status` and the `reason`.
 
 For other programs it can be written as JSON or Parquet, and read back. JSON is a list with one object for each row, and
 `null` where a number is empty; infinity, which JSON lacks, is the text `inf` or `-inf`. Parquet keeps the types.
@@ -19,7 +19,7 @@ import pandas as pd
 from ebmbench.config.schema import read_yaml
 from ebmbench.errors import UserError, one_line
 from ebmbench.workspace.files import replacing
-from ebmbench.workspace.layout import PARAMS_YAML, report_folder
+from ebmbench.workspace.layout import PARAMS_YAML, current_report
 
 Row = dict[str, str]  # text by column
 COLUMNS = {
@@ -27,10 +27,10 @@ COLUMNS = {
     "dataset": "name of the dataset",
     "method": "name of the method or baseline",
     "settings": "swept settings, `interval=5`; empty when nothing is swept",
-    "seed": "seed of the run; empty for a failed or stale cell",
+    "seed": "seed of the run; empty for a cell without runs",
     "label": "name of the run inside its cell, `interval=5/seed=0`",
     "digest": "digest of everything that produced the run",
-    "status": "ok, diverged, skipped (runs); failed, stale (cells)",
+    "status": "ok, diverged, skipped (runs); failed, stale, not run (cells)",
     "verdict": "health of the run, the worse of the next two; or else its status",
     "verdict_reason": "why the verdict is not ok",
     "density_verdict": "health of its density: ok, not judged, miscalibrated",
@@ -189,4 +189,4 @@ def _latest(root: Path) -> Path:
     if not params.is_file():
         raise UserError(f"{params.resolve()}: not found; run from the project's folder or give a path")
     suite = read_yaml(params)["benchmark"]["suite"]
-    return report_folder(root, str(suite)) / "results.csv"
+    return current_report(root, str(suite)) / "results.csv"

@@ -3,10 +3,13 @@
 Results from before there were verdicts have the status of a run in their place.
 """
 
+from collections.abc import Iterable, Mapping
+
 import pandas as pd
 
 from ebmbench.report.results.baselines import is_baseline
-from ebmbench.report.results.cells import LOST, OTHERWISE
+from ebmbench.report.results.cells import LOST, NOT_RUN, OTHERWISE
+from ebmbench.workspace.layout import BASELINES
 
 # From the best to the worst, with the limits of the suite to be filled in.
 MEANINGS = {
@@ -27,6 +30,7 @@ MEANINGS = {
     "skipped": "the method does not apply",
     "failed": "the cell has no valid numbers",
     "stale": f"the cell's numbers were {OTHERWISE}, and are not shown",
+    NOT_RUN: "nobody has asked for the cell yet",
 }
 
 
@@ -51,8 +55,29 @@ def describe_side(rows: pd.DataFrame, side: str) -> str:
 
 
 def lost_cell(rows: pd.DataFrame) -> str:
-    """`failed` or `stale` if the whole cell is; else nothing."""
+    """`failed`, `stale` or `not run` if the whole cell is; else nothing."""
     return str(rows["status"].iloc[0]) if len(rows) and rows["status"].isin(LOST).all() else ""
+
+
+def row_names(parts: Iterable[Mapping[str, pd.DataFrame]]) -> list[str]:
+    """The rows of a table with a column for each part (the `variants` of a dataset): methods with their settings.
+
+    A cell without numbers knows no settings: it adds no row where the method is swept on another dataset.
+    """
+    parts = list(parts)
+    found = dict.fromkeys(name for part in parts for name in part if name != BASELINES)
+    swept = {name.split(" ")[0] for name in found if " " in name}
+    lost = {name for name in swept if all(lost_cell(part[name]) for part in parts if name in part)}
+    return [name for name in found if name not in lost]
+
+
+def rows_of(part: Mapping[str, pd.DataFrame], name: str) -> pd.DataFrame | None:
+    """The rows of a method with its settings on a dataset; if its whole cell has no numbers, the row that says why.
+
+    Runs with other settings are never taken in their place.
+    """
+    cell = part.get(BASELINES if is_baseline(name) else name.split(" ")[0])
+    return part.get(name, cell if cell is not None and lost_cell(cell) else None)
 
 
 def words_of(runs: pd.DataFrame) -> pd.Series:
@@ -97,3 +122,13 @@ def describe_stale_cells(frame: pd.DataFrame) -> str:
         return ""
     count, it, them = ("1 cell is", "its", "it") if stale == 1 else (f"{stale} cells are", "their", "them")
     return f"{count} stale: {it} numbers were {OTHERWISE}, so they are not shown; `ebmbench run` makes {them} anew."
+
+
+def describe_cells_not_run(frame: pd.DataFrame) -> str:
+    """How many cells were not run, by method, and what to do about it; empty if all were."""
+    missing = frame[frame["status"] == NOT_RUN]
+    if missing.empty:
+        return ""
+    names = {"baselines" if is_baseline(str(name)) else f"`{name}`": part for name, part in missing.groupby("method")}
+    each = "; ".join(f"{name} on {', '.join(f'`{one}`' for one in part['dataset'])}" for name, part in names.items())
+    return f"Not run yet: {each}. `ebmbench run` makes them."

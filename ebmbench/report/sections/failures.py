@@ -2,10 +2,11 @@
 
 import pandas as pd
 
+from ebmbench.report.results.cells import NOT_RUN
 from ebmbench.report.results.frame import variant
 from ebmbench.report.results.kinds import KINDS, SAMPLES
 from ebmbench.report.results.suite import Results
-from ebmbench.report.results.verdicts import describe_stale_cells
+from ebmbench.report.results.verdicts import describe_cells_not_run, describe_stale_cells
 from ebmbench.report.text.escaping import escape_text
 from ebmbench.report.text.tables import format_name, markdown_table
 from ebmbench.report.text.words import mask_numbers, merge_sentences
@@ -18,12 +19,13 @@ def text(results: Results) -> str:
     """Cells and runs without numbers, then values that good runs could not give."""
     missing = _missing_values(results)
     gaps = f"Values that good runs could not give:\n\n{missing}" if missing else ""
-    return "\n\n".join(filter(None, [describe_stale_cells(results.frame), _lost_runs(results.frame), gaps]))
+    cells = [describe_cells_not_run(results.frame), describe_stale_cells(results.frame)]
+    return "\n\n".join(filter(None, [*cells, _lost_runs(results.frame), gaps]))
 
 
 def _lost_runs(frame: pd.DataFrame) -> str:
     """Cells without valid numbers and runs that diverged or were skipped; `None.` if all went well."""
-    bad = frame[frame["status"] != "ok"].drop_duplicates(["dataset", "method", "label"])
+    bad = frame[~frame["status"].isin(["ok", NOT_RUN])].drop_duplicates(["dataset", "method", "label"])
     rows = [
         [
             f"`{one.dataset}`",

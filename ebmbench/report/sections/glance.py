@@ -13,11 +13,10 @@ from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.groups import RATIO, datasets, direction, heading, short_name, variants
 from ebmbench.report.results.kinds import select_kind, table_kinds
 from ebmbench.report.results.suite import Results
-from ebmbench.report.results.verdicts import lost_cell
+from ebmbench.report.results.verdicts import lost_cell, row_names, rows_of
 from ebmbench.report.statistics.seeds import summarise
 from ebmbench.report.text.numbers import MISSING, choose_decimals, format_number
 from ebmbench.report.text.tables import find_best, format_name, format_share, markdown_table
-from ebmbench.workspace.layout import BASELINES
 
 TITLE = "At a glance"
 ORDER = 10
@@ -90,7 +89,7 @@ def _table(results: Results, metric: str, columns: list[Column]) -> str:
     bold = {one.heading: find_best(one.frame, one.dataset, metric) for one in columns}
     rows = []
     for name in _names(parts, list(dict.fromkeys(results.frame["method"]))):
-        texts = {column: _cell(_rows(part, name), metric, places) for column, part in parts.items()}
+        texts = {column: _cell(rows_of(part, name), metric, places) for column, part in parts.items()}
         rows.append(
             [format_name(name), *(f"**{one}**" if name in bold[column] else one for column, one in texts.items())]
         )
@@ -111,14 +110,6 @@ def _cell(rows: pd.DataFrame | None, metric: str, places: int) -> str:
 
 
 def _names(parts: Parts, order: list[str]) -> list[str]:
-    """All rows, baselines first, then the methods in the given order; a failed cell adds no row to a sweep."""
-    found = dict.fromkeys(name for part in parts.values() for name in part if name != BASELINES)
-    swept = {name.split(" ")[0] for name in found if " " in name}
-    rows = [name for name in found if name not in swept]
+    """All rows, baselines first, then the methods in the given order."""
+    rows = row_names(parts.values())
     return sorted(rows, key=lambda name: (not is_baseline(name), order.index(name.split(" ")[0])))
-
-
-def _rows(part: dict[str, pd.DataFrame], name: str) -> pd.DataFrame | None:
-    """A method's rows on a dataset; a cell that failed as a whole has one row without settings."""
-    whole = BASELINES if is_baseline(name) else name.split(" ")[0]
-    return part.get(name, part.get(whole))

@@ -16,7 +16,7 @@ from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.groups import RATIO, datasets, short_name, variants
 from ebmbench.report.results.kinds import KINDS, SAMPLES, kinds, mask_other_kinds
 from ebmbench.report.results.suite import Results
-from ebmbench.report.results.verdicts import lost_cell
+from ebmbench.report.results.verdicts import row_names, rows_of
 from ebmbench.report.statistics.ranks import Array, seed_ranks
 from ebmbench.report.statistics.seeds import summarise
 
@@ -59,7 +59,7 @@ def find_contests(results: Results) -> list[Contest]:
 
 def _contest(metric: str, kind: str, tasks: dict[str, Task]) -> Contest:
     tasks = {dataset: task for dataset, task in tasks.items() if _valued(task, metric)}
-    names = _names(tasks)
+    names = [name for name in row_names(tasks.values()) if not is_baseline(name)]
     absent = {name: why for name in names if (why := _why_absent(name, metric, kind, tasks))}
     taking = [name for name in names if name not in absent]
     seeds = sorted({seed for task in tasks.values() for name in taking for seed in _seeds(task, name)})
@@ -78,28 +78,14 @@ def _valued(task: Task, metric: str) -> bool:
     return any(one.values and one.direction in ("lower", "higher") for one in found)
 
 
-def _names(tasks: dict[str, Task]) -> list[str]:
-    """All methods with settings; the cell of a sweep that failed as a whole, which knows no settings, adds none."""
-    found = dict.fromkeys(name for task in tasks.values() for name in task if not is_baseline(name))
-    swept = {name.split(" ")[0] for name in found if " " in name}
-    whole = {name for name in swept if all(lost_cell(task[name]) for task in tasks.values() if name in task)}
-    return [name for name in found if name not in whole]
-
-
-def _rows(task: Task, name: str) -> pd.DataFrame | None:
-    """The rows of a method; of a swept one whose whole cell failed those of the cell."""
-    cell = task.get(name.split(" ")[0])
-    return task.get(name, cell if cell is not None and lost_cell(cell) else None)
-
-
 def _seeds(task: Task, name: str) -> list[int]:
-    rows = _rows(task, name)
+    rows = rows_of(task, name)
     return [] if rows is None else [int(seed) for seed in rows["seed"].dropna().unique()]
 
 
 def _losses(task: Task, name: str, metric: str) -> dict[int, float]:
     """The loss of each seed that has a value: smaller is better, so values of a score are negated."""
-    rows, truth = _rows(task, name), task.get("oracle")
+    rows, truth = rows_of(task, name), task.get("oracle")
     if rows is None:
         return {}
     one = summarise(rows, metric)
@@ -109,7 +95,7 @@ def _losses(task: Task, name: str, metric: str) -> dict[int, float]:
 
 def _why_absent(name: str, metric: str, kind: str, tasks: dict[str, Task]) -> str:
     """Why a method is left out; empty if it takes part in all tasks."""
-    ends = {dataset: _end(_rows(task, name), metric, kind) for dataset, task in tasks.items()}
+    ends = {dataset: _end(rows_of(task, name), metric, kind) for dataset, task in tasks.items()}
     bad = {dataset: end for dataset, end in ends.items() if end and end not in LAST}
     if bad:
         reason = next(iter(bad.values()))
@@ -132,7 +118,7 @@ def _end(rows: pd.DataFrame | None, metric: str, kind: str) -> str:
     # An energy whose mass no grid holds has no KL: that is a loss, and not for want of an energy.
     if (kind and kind in set(rows["samples"])) or (not kind and (rows["verdict"] == "miscalibrated").any()):
         return NO_VALUE
-    other = next((end for end in ("stale", "skipped") if end in ends and "ok" not in ends), "")
+    other = next((end for end in ("not run", "stale", "skipped") if end in ends and "ok" not in ends), "")
     return other or f"no {SAMPLES[kind] if kind else short_name(metric)}"
 
 
