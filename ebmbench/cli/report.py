@@ -9,8 +9,8 @@ from ebmbench.errors import UserError
 from ebmbench.workspace.layout import current_report
 
 REPORT_TEXT = (
-    "Build reports/<suite>/latest, release it as a version that is never edited again, or export its numbers "
-    "(docs/results.md explains the columns)"
+    "Build reports/<suite>/latest (or draft, if it is partial or edited), release it as a version that is never edited "
+    "again, or export its numbers (docs/results.md explains the columns)"
 )
 REPORT_EXAMPLE = "ebmbench report | ebmbench report release 0.1.0 | ebmbench report export results.parquet"
 COMPARE_TEXT = "Compare two reports: which numbers moved by more than their interval, which parameters and code changed"
@@ -23,7 +23,7 @@ def add_commands(commands: Any) -> None:
     command.add_argument("action", nargs="?", choices=["build", "release", "export"], default="build")
     target = "the version to release, e.g. 0.1.0; or the file to export to, .csv, .json or .parquet"
     command.add_argument("target", nargs="?", metavar="VERSION|FILE", help=target)
-    source = "export: the report to take the numbers from, e.g. reports/quick/0.3.0 (default: the latest)"
+    source = "export: the report to take the numbers from, e.g. reports/quick/0.3.0 (default: the present one)"
     command.add_argument("--from", dest="source", type=Path, metavar="FOLDER", help=source)
 
     command = add_command(commands, "compare", COMPARE_TEXT, COMPARE_EXAMPLE, compare)
@@ -50,10 +50,14 @@ def report(arguments: argparse.Namespace) -> int:
 def _build(target: str | None) -> int:
     if target is not None:
         raise UserError(f"report build: found '{target}', allowed: nothing more")
-    find_root()
+    root = find_root()
     from ebmbench.stages.report import main
+    from ebmbench.workspace.report_header import current_version, outdated_reports
 
-    return main([])
+    code = main([])
+    if older := [f"{name} ({version or 'no version'})" for name, version in outdated_reports(root).items()]:
+        print(f"not of ebmbench {current_version()}: {', '.join(older)}; `ebmbench run --suite` makes them anew")
+    return code
 
 
 def _release(version: str | None) -> int:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 ebmbench run --suite quick --jobs 2     switch to a suite and run it, two stages at a time
          ebmbench run --dry-run                  say what would run and why; run nothing
-         ebmbench run --only dsm/two_moons       one cell, what it needs, and the report
+         ebmbench run --only dsm/two_moons       one cell, what it needs, its baselines, and the report
          ebmbench run --only dsm --only /digits  all cells of a method and all of a dataset, with its baselines
          ebmbench run --fail-fast                start nothing after a failure; --keep-going is the default
          ebmbench run --wait                     wait for another run in this folder to end, then run

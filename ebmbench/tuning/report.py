@@ -1,11 +1,13 @@
 """The report of a search: how it was done, every trial, the winners, and how much tuning each method needs."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from ebmbench.tuning.curves import FIGURE, NEAR, compute_curves, count_needed, describe_need, shown_counts
 from ebmbench.tuning.grid import Limit, settings_text, settings_values, split_axis, value_text
 from ebmbench.tuning.ranges import Edge, find_edges
+from ebmbench.tuning.searches import Searches, digest_of, plan_of, shared_digest
 from ebmbench.tuning.space import Plan
 from ebmbench.tuning.trials import TABLE, Row, of_method, winner
 from ebmbench.workspace.layout import DEFAULTS
@@ -13,20 +15,44 @@ from ebmbench.workspace.layout import DEFAULTS
 MISSING = "–"
 
 
-def render_report(plan: Plan, rows: list[Row]) -> str:
-    """The whole text."""
+def render_report(plan: Plan, rows: list[Row], searches: Searches = MappingProxyType({})) -> str:
+    """The whole text; `searches` says by which plan each method was searched (default: by this one)."""
     methods = list(dict.fromkeys(row.method for row in rows))
-    parts = ["# How the defaults were chosen", _how(plan), _numbers(rows, methods)]
-    parts += ["## Winners", _winners(plan, rows, methods), *_need(rows)]
-    for method in methods:
-        parts += [f"## {method}", _searched(plan, rows, method), _trials(of_method(rows, method))]
+    plans = {method: plan_of(plan, searches, method) for method in methods}
+    parts = ["# How the defaults were chosen", _how(plan, plans), _numbers(rows, methods)]
+    parts += ["## Searches", _searches(plans, searches, rows)]
+    parts += ["## Winners", _winners(plans, rows), *_need(rows)]
+    for method, own in plans.items():
+        parts += [f"## {method}", _searched(own, rows, method), _trials(of_method(rows, method))]
     return "\n\n".join(parts) + "\n"
 
 
-def _how(plan: Plan) -> str:
+def _searches(plans: Mapping[str, Plan], searches: Searches, rows: list[Row]) -> str:
+    """Who was searched when, by which version, and how much."""
+    lines = []
+    for method, plan in plans.items():
+        first, entry = of_method(rows, method, 1), searches.get(method)
+        known = [str(entry[key]) for key in ("commit date", "ebmbench", "commit")] if entry else ["not recorded"] * 3
+        space = digest_of(plan, method) if method in plan.space.methods else MISSING
+        sha, _, remark = known[2].partition(" ")
+        known[2] = f"{sha[:7]} {remark}".strip() if entry else known[2]
+        had = f"{len(first)} trials of {plan.space.budget:,} passes on {_listed(plan.space.datasets)}"
+        lines.append([method, *known, space, had])
+    about = "The search of a method changes its own line only. *Space* is a hash of all that decided the search."
+    header = ["method", "date of the commit", "ebmbench", "commit", "space", "round 1"]
+    return f"{about}\n\n{_table(header, lines, left=6)}"
+
+
+def _how(plan: Plan, plans: Mapping[str, Plan]) -> str:
     space, amounts = plan.space, plan.space.trials
+    same = {shared_digest(own, method) for method, own in plans.items()} <= {shared_digest(plan, "")}
+    first = f"Every method was given the same search of a grid of settings (`{plan.file}`), by `ebmbench tune`."
+    differ = (
+        f"**Not every method was given the same search.** What follows is true of a search by `{plan.file}` as it is "
+        "now; the table of searches and the sections of the methods say what each of them had."
+    )
     return (
-        f"Every method was given the same search of a grid of settings (`{plan.file}`), by `ebmbench tune`.\n\n"
+        f"{first if same else differ}\n\n"
         f"**Round 1** has {space.budget:,} passes per run, on {_listed(space.datasets)}, with the seed "
         f"{space.seeds[0]}. All settings of a method differ. The first is the defaults as they were before (*start*); "
         f"{amounts.random} are drawn at random (*random*), {amounts.tpe} by a tree-structured Parzen estimator (*tpe*; "
@@ -54,12 +80,12 @@ def _numbers(rows: list[Row], methods: list[str]) -> str:
     return f"**Numbers of trials differ:** {', '.join(f'{method} {count}' for method, count in counts.items())}."
 
 
-def _winners(plan: Plan, rows: list[Row], methods: list[str]) -> str:
+def _winners(plans: Mapping[str, Plan], rows: list[Row]) -> str:
     """The winner of each method against where its search started."""
     header = ["method", "trials", "criterion", "before", "winner", "at the edge of its range"]
     header += ["before, round 1", "winner, round 1", "round 2"]
     lines = []
-    for method in methods:
+    for method, plan in plans.items():
         line = _winner_line(of_method(rows, method))
         lines.append([*line[:5], _edges(plan, rows, method), *line[5:]])
     note = (

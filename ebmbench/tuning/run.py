@@ -25,6 +25,7 @@ from ebmbench.config.params import Params
 from ebmbench.tuning.curves import FIGURE, compute_curves, draw_curves
 from ebmbench.tuning.grid import base_section, set_values, settings_values
 from ebmbench.tuning.report import render_report
+from ebmbench.tuning.searches import note_search
 from ebmbench.tuning.space import Plan
 from ebmbench.tuning.trials import TABLE, Row, merge_rows, of_method, read_table, winner, write_table
 from ebmbench.workspace.code_hash import freeze
@@ -199,11 +200,12 @@ class Searches:
 
 
 def publish(plan: Plan, new: list[Row]) -> None:
-    """Put new rows into the table, write the report of all, and draw its figure."""
+    """Put new rows into the table, note how they were searched, write the report of all, and draw its figure."""
     folder = plan.root / plan.folder
     rows = merge_rows(read_table(folder / TABLE), new, list(plan.space.methods))
     write_table(folder / TABLE, rows)
-    write_text(folder / "report.md", render_report(plan, rows))
+    searches = note_search(plan, folder, sorted({row.method for row in new}))
+    write_text(folder / "report.md", render_report(plan, rows, searches))
     if curves := compute_curves(rows):
         draw_curves(curves, folder / FIGURE)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ebmbench.workspace.layout import PAGES, SUITES
+from ebmbench.workspace.layout import LATEST, PAGES, REPORTS, SUITES
 
 LINE = re.compile(r"^ebmbench (?P<version>\S+) · .* · (?P<extent>full|partial|edited) report: ", re.MULTILINE)
 SHOWN = 3  # of the values that were edited
@@ -64,6 +64,25 @@ def report_version(folder: Path) -> str:
     """The version of ebmbench that wrote the report in a folder; empty if the report does not say."""
     found = _find_line(folder)
     return found["version"] if found else ""
+
+
+def current_version() -> str:
+    """The version of ebmbench that is installed."""
+    from importlib import metadata  # slow, and help needs it not
+
+    try:
+        return metadata.version("ebmbench")
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def outdated_reports(root: Path) -> dict[str, str]:
+    """The latest reports that another version wrote, with that version, empty if the report does not say."""
+    folders = sorted(
+        path for path in (root / REPORTS).glob(f"*/{LATEST}") if any((path / one).is_file() for one in PAGES)
+    )
+    found = {folder.relative_to(root).as_posix(): report_version(folder) for folder in folders}
+    return {name: version for name, version in found.items() if version != current_version()}
 
 
 def is_full(folder: Path) -> bool:

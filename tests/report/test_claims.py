@@ -116,7 +116,7 @@ def test_a_claim_that_was_put_to_another_test_is_stale_and_decides_nothing(
     assert reason in page(project)
     assert "✓" not in page(project)
     assert not list((project / "reports/claims/latest").glob("values.csv"))
-    with pytest.raises(UserError, match=f"stale results \\({NAME}\\)"):
+    with pytest.raises(UserError, match=f"found stale: {NAME}"):
         release(project, "claims", "0.1.0")
 
 

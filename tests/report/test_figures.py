@@ -1,5 +1,6 @@
 """What figures promise: fixed colours, the median run, one window for all maps."""
 
+import shutil
 from dataclasses import replace
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -102,6 +103,12 @@ def test_without_a_value_the_first_good_run_is_shown_and_none_without_good_runs(
 def test_a_failed_cell_has_a_panel_that_says_so(root: Path, params: dict[str, Any]) -> None:
     found = panels(Results(collect(root, params), root=root), "two_moons")
     assert [(one.name, one.note) for one in found if one.samples is None] == [("adance", "failed")]
+
+
+def test_a_cell_that_was_not_run_has_no_panel(root: Path, params: dict[str, Any]) -> None:
+    shutil.rmtree(root / "runs/tiny/two_moons/mle")
+    found = panels(Results(collect(root, params), root=root), "two_moons")
+    assert [one.name for one in found] == ["oracle", "gaussian", "adance", "ncsn"]
 
 
 def test_the_window_is_a_square_around_the_support_inside_all_grids() -> None:

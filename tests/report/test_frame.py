@@ -104,8 +104,19 @@ def test_a_skipped_run_is_listed_though_nothing_was_evaluated(root: Path, params
 
 
 def test_missing_baselines_do_not_stop_the_report(root: Path, params: Params) -> None:
-    shutil.rmtree(root / "runs/tiny/two_moons/_baselines")
-    assert state(root, params, "two_moons", "_baselines") == ({"failed"}, "not run: no `rows.csv`")
+    (root / "runs/tiny/two_moons/_baselines/rows.csv").unlink()
+    assert state(root, params, "two_moons", "_baselines") == ({"failed"}, "no `rows.csv`")
+
+
+@pytest.mark.parametrize("method", ["mle", "_baselines"])
+def test_a_cell_that_was_never_made_is_not_run_unless_a_note_says_that_it_failed(
+    root: Path, params: Params, method: str
+) -> None:
+    shutil.rmtree(root / "runs/tiny/two_moons" / method)
+    assert state(root, params, "two_moons", method) == ({"not run"}, "`ebmbench run` makes it")
+    note_failure(root, "tiny", "features@two_moons", "no labels")
+    (root / "features/two_moons.record.json").unlink()
+    assert state(root, params, "two_moons", method) == ({"failed"}, "`features@two_moons`: no labels")
 
 
 def test_costs_and_steps_stand_beside_every_run(root: Path, params: Params) -> None:

@@ -112,9 +112,25 @@ def test_stale_cells_are_not_released_and_failed_ones_are(project: Path) -> None
     release(project, "tiny", "0.1.0")
     frame.loc[frame["status"] == "failed", "status"] = "stale"
     write_results(frame, results)
-    with pytest.raises(UserError, match=r"latest: found stale results \(two_moons/adance\).*`ebmbench run`"):
+    with pytest.raises(UserError, match=r"latest: found stale: two_moons/adance, allowed: none.*`ebmbench run`"):
+        release(project, "tiny", "0.2.0")
+    frame.loc[frame["status"] == "stale", "status"] = "not run"
+    write_results(frame, results)
+    with pytest.raises(UserError, match="found not run: two_moons/adance"):
         release(project, "tiny", "0.2.0")
     assert not (project / "reports/tiny/0.2.0").exists()
+
+
+def test_neither_an_edited_report_nor_one_that_is_older_than_a_draft_is_released(project: Path) -> None:
+    latest, draft = project / "reports/tiny/latest", project / "reports/tiny/draft"
+    shutil.copytree(latest, draft)
+    with pytest.raises(UserError, match="draft: found a partial or edited report"):
+        release(project, "tiny", "0.1.0")
+    shutil.rmtree(draft)
+    page = (latest / "report.md").read_text(encoding="utf-8")
+    (latest / "report.md").write_text(page.replace("· full report:", "· edited report:", 1), encoding="utf-8")
+    with pytest.raises(UserError, match="latest: found a partial or edited report"):
+        release(project, "tiny", "0.1.0")
 
 
 def test_a_report_of_other_parameters_is_not_released_and_the_keys_are_named(project: Path) -> None:

@@ -136,5 +136,30 @@ def test_a_space_of_ones_own_leaves_the_published_report_alone(
     assert main(["tune", "dsm", "--space", "wide.yaml"]) == 0
     assert "report: work/tuning/wide/report.md" in capsys.readouterr().out
     names = {path.name for path in (project / "work" / "tuning" / "wide").iterdir()}
-    assert names == {"trials.csv", "report.md", "best-of-n.svg"}
+    assert names == {"trials.csv", "searches.json", "report.md", "best-of-n.svg"}
     assert {path: path.read_bytes() for path in (project / "reports").rglob("*.*")} == before
+
+
+def section(project: Path, method: str) -> list[str]:
+    """What the published page says of a method: its section, and its lines in the tables above."""
+    text = (project / "reports" / "tuning" / "report.md").read_text(encoding="utf-8")
+    own = text.partition(f"## {method}\n")[2].partition("\n## ")[0]
+    return [own, *(line for line in text.splitlines() if line.startswith(f"| {method} |"))]
+
+
+def test_a_search_of_one_method_by_an_edited_space_changes_nothing_that_is_said_of_another(
+    project: Path, untrained: None
+) -> None:
+    publish(load_plan(project), rows_of(project, "nce"))
+    before = section(project, "nce")
+    edit(project, "budget: 10_000", "budget: 9_000")
+    edit(project, "[3, 1.0]", "[4, 1.0]")
+    publish(load_plan(project), rows_of(project, "dsm"))
+    assert section(project, "nce") == before
+    text = (project / "reports" / "tuning" / "report.md").read_text(encoding="utf-8")
+    assert "**Not every method was given the same search.**" in text
+    assert "trials of 9,000 passes" in section(project, "dsm")[1]
+    publish(load_plan(project), rows_of(project, "nce"))
+    assert section(project, "nce") != before
+    text = (project / "reports" / "tuning" / "report.md").read_text(encoding="utf-8")
+    assert text.count("Every method was given the same search") == 1

@@ -12,6 +12,7 @@ import pytest
 import ebmbench
 from tests.workflow.conftest import Clone
 
+DRAFT = "reports/tiny/draft"  # a report of edited parameters
 CELL = {f"{kind}@two_moons-{{}}" for kind in ("train", "sample", "evaluate")}
 
 
@@ -73,7 +74,7 @@ def test_dvc_repro_of_everything_in_another_clone_gives_the_same_bytes(clone: Cl
 def test_a_changed_value_concerns_only_its_method(clone: Clone) -> None:
     clone.edit("params.yaml", "sigma: 0.1", "sigma: 0.2")
     before = clone.metrics()
-    clone.run("ebmbench", "run")
+    assert f"report: {DRAFT}/report.md (partial or edited: reports/tiny/latest" in clone.run("ebmbench", "run")
     assert clone.outcomes() == dict.fromkeys({*cell("dsm"), "report"}, "ran")
     changed = {path for path, text in clone.metrics().items() if text != before[path]}
     assert changed == {"runs/tiny/two_moons/dsm/metrics.json"}
@@ -113,21 +114,25 @@ def test_a_method_that_fails_stops_nobody_else_and_the_report_names_it(clone: Cl
     outcomes = clone.outcomes()
     assert outcomes["train@two_moons-nce"] == "failed"
     assert outcomes["evaluate@two_moons-dsm"] == outcomes["report"] == "ran"
-    text = (clone.root / "reports/tiny/latest/report.md").read_text(encoding="utf-8")
+    text = (clone.root / DRAFT / "report.md").read_text(encoding="utf-8")
     assert "ZeroDivisionError" in text
-    frame = ebmbench.load_results(clone.root / "reports/tiny/latest")
+    frame = ebmbench.load_results(clone.root / DRAFT)
     assert set(frame.loc[frame["method"] == "nce", "status"]) == {"failed"}
 
 
 def test_mended_it_runs_again_and_the_report_is_whole(clone: Clone) -> None:
     clone.edit("ebmbench/methods/nce.py", "(len(x) * 0)", "len(x)")
     clone.run("ebmbench", "run")
-    frame = ebmbench.load_results(clone.root / "reports/tiny/latest")
+    frame = ebmbench.load_results(clone.root / DRAFT)
     assert set(frame["status"]) == {"ok"}
     assert clone.stale() == set()
 
 
-def test_a_report_can_be_released_once(clone: Clone) -> None:
+def test_an_edited_report_is_not_released_and_one_of_the_suite_is_once(clone: Clone) -> None:
+    assert "other parameters" in clone.run("ebmbench", "report", "release", "0.0.1", code=2)
+    clone.edit("suites/tiny.yaml", "sigma: 0.1", "sigma: 0.3")
+    clone.run("ebmbench", "run")
+    assert not (clone.root / DRAFT).exists()
     clone.run("ebmbench", "report", "release", "0.0.1")
     assert (clone.root / "reports/tiny/0.0.1/report.md").exists()
     assert "0.0.1" in clone.run("ebmbench", "report", "release", "0.0.1", code=2)
@@ -144,11 +149,11 @@ def test_a_method_of_ones_own_is_one_file(clone: Clone) -> None:
     clone.edit("params.yaml", "methods: [nce, dsm]", "methods: [nce, dsm, blur]")
     clone.run("ebmbench", "run")
     assert clone.outcomes() == dict.fromkeys({*cell("blur"), "report"}, "ran")
-    frame = ebmbench.load_results(clone.root / "reports/tiny/latest")
+    frame = ebmbench.load_results(clone.root / DRAFT)
     rows = frame[(frame["method"] == "blur") & (frame["metric"] == "fisher")]
     assert set(rows["status"]) == {"ok"}
     assert rows["value"].notna().all()
-    assert "| blur |" in (clone.root / "reports/tiny/latest/report.md").read_text(encoding="utf-8")
+    assert "| blur |" in (clone.root / DRAFT / "report.md").read_text(encoding="utf-8")
     assert "blur" in clone.run("ebmbench", "list", "methods")
 
 

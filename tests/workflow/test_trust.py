@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ebmbench.workspace.layout import current_report
 from tests.workflow.conftest import Clone, make_clone
 
 pytestmark = pytest.mark.slow
@@ -51,11 +52,11 @@ def clone(tmp_path_factory: pytest.TempPathFactory, server: str) -> Clone:
 
 
 def results(clone: Clone) -> pd.DataFrame:
-    return pd.read_csv(clone.root / LATEST / "results.csv")
+    return pd.read_csv(current_report(clone.root, "tiny") / "results.csv")
 
 
 def text(clone: Clone) -> str:
-    return (clone.root / LATEST / "report.md").read_text(encoding="utf-8")
+    return (current_report(clone.root, "tiny") / "report.md").read_text(encoding="utf-8")
 
 
 def test_the_users_own_data_are_where_they_were(clone: Clone) -> None:
@@ -80,7 +81,7 @@ def test_parameters_that_made_nothing_are_not_shown_as_if_they_had(clone: Clone)
     assert set(results(clone)["status"]) == {"stale"}
     assert "2 seeds" not in text(clone)
     assert results(clone)["reason"].str.contains("`benchmark.seeds` was [0], is now [0, 7]", regex=False).all()
-    assert "stale" in clone.run("ebmbench", "report", "release", "1.0", code=2)
+    assert "other parameters" in clone.run("ebmbench", "report", "release", "1.0", code=2)
     clone.edit("params.yaml", "seeds: [0, 7]", "seeds: [0]")
     clone.run("ebmbench", "report")
     assert set(results(clone)["status"]) == {"ok"}

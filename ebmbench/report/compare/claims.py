@@ -25,8 +25,8 @@ def is_claims_report(folder: Path) -> bool:
 def find_claims_reports(root: Path, before: str, after: str, suite: str | None) -> tuple[Path, Path] | None:
     """The folders to compare, or None if neither side is a report of claims."""
     if is_claims_report(root / before):
-        latest = current_report(root, (root / before).parent.name)
-        return root / before, latest if after == WORKSPACE else root / after
+        present = current_report(root, (root / before).parent.name)
+        return root / before, present if after == WORKSPACE else root / after
     if is_report(root / before):
         return None
     suite = suite or suite_of(read_yaml(root / PARAMS_YAML), PARAMS_YAML)

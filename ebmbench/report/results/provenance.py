@@ -21,7 +21,7 @@ from ebmbench.report.text.escaping import escape_text
 from ebmbench.workspace.code_hash import LIBRARIES, versions
 from ebmbench.workspace.git import ask_git
 from ebmbench.workspace.layout import DVC_LOCK, PARAMS_YAML, REPORTS
-from ebmbench.workspace.report_header import Header
+from ebmbench.workspace.report_header import Header, current_version
 
 PACKAGES = ("pandas", "dvc", "prefect")  # of the report and the flow: no number depends on them
 BUILT = "report built with"
@@ -34,11 +34,8 @@ def collect_provenance(
     root: Path, suite: str, cells: Sequence[Sequence[Versions]] = (), noun: str = "cell"
 ) -> dict[str, str]:
     """Facts in the order of the report; `cells` are the versions that each cell (or claim) was made with."""
-    commit = ask_git(root, "rev-parse", "HEAD")
     return {
-        "ebmbench": _version("ebmbench"),
-        "commit": _commit(root, commit),
-        "commit date": ask_git(root, "show", "-s", "--format=%cs", "HEAD") or UNKNOWN,
+        **describe_code(root),
         "dvc.lock without `report`": lock_hash(root / DVC_LOCK),
         PARAMS_YAML: _params(root),
         **describe_versions(cells, noun),
@@ -47,7 +44,16 @@ def collect_provenance(
         "processor": _processor(),
         "cores": str(os.cpu_count() or UNKNOWN),
         "memory": _memory(),
-        "rebuild": f"git checkout {commit or '<commit>'} && make bench SUITE={suite}",
+        "rebuild": f"git checkout {ask_git(root, 'rev-parse', 'HEAD') or '<commit>'} && make bench SUITE={suite}",
+    }
+
+
+def describe_code(root: Path) -> dict[str, str]:
+    """The version of ebmbench and the commit, with the commit's date, which is the same however often it is asked."""
+    return {
+        "ebmbench": current_version(),
+        "commit": _commit(root),
+        "commit date": ask_git(root, "show", "-s", "--format=%cs", "HEAD") or UNKNOWN,
     }
 
 
@@ -103,7 +109,8 @@ def lock_hash(file: Path) -> str:
     return _sha256(json.dumps(stages, sort_keys=True).encode())
 
 
-def _commit(root: Path, commit: str) -> str:
+def _commit(root: Path) -> str:
+    commit = ask_git(root, "rev-parse", "HEAD")
     if not commit:
         return "none (not a Git checkout)"
     changed = ask_git(root, "status", "--porcelain", "--", ".", f":(exclude){REPORTS}", *PROVED)

@@ -62,7 +62,14 @@ def test_a_run_without_a_verdict_of_its_own_keeps_its_status() -> None:
 def test_a_cell_that_failed_since_is_told_without_runs(judged: bool) -> None:
     before = frame(OK, OK if judged else None)
     assert compare_runs(before, failed("failed", judged)) == [("d", "mle", "3/3 ok", "failed", "")]
-    assert compare_runs(failed("stale", judged), before) == [("d", "mle", "stale", "3/3 ok", "")]
+    assert compare_runs(failed("failed", judged), before) == [("d", "mle", "failed", "3/3 ok", "")]
+
+
+@pytest.mark.parametrize("judged", [True, False])
+@pytest.mark.parametrize("word", ["stale", "not run"])
+def test_a_cell_that_nobody_asked_for_did_not_end_otherwise(word: str, judged: bool) -> None:
+    before = frame(OK, OK if judged else None)
+    assert compare_runs(before, failed(word, judged)) == compare_runs(failed(word, judged), before) == []
 
 
 def test_a_method_that_only_one_side_has_is_no_change() -> None:
