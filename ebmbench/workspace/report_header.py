@@ -78,9 +78,7 @@ def current_version() -> str:
 
 def outdated_reports(root: Path) -> dict[str, str]:
     """The latest reports that another version wrote, with that version, empty if the report does not say."""
-    folders = sorted(
-        path for path in (root / REPORTS).glob(f"*/{LATEST}") if any((path / one).is_file() for one in PAGES)
-    )
+    folders = sorted({page.parent for name in PAGES for page in (root / REPORTS).glob(f"*/{LATEST}/{name}")})
     found = {folder.relative_to(root).as_posix(): report_version(folder) for folder in folders}
     return {name: version for name, version in found.items() if version != current_version()}
 

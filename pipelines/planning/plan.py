@@ -84,7 +84,10 @@ def _find_mismatches(root: Path, locked: dict[str, Any], status: Container[str])
 
 
 def _outdated_report(root: Path) -> str:
-    """Whether another version wrote the report, or it shows cells without numbers. DVC would not write it again after these have succeeded."""
+    """Why the report must be written again, which DVC would not do: another version wrote it, or cells have no numbers.
+
+    After these have succeeded, all that the report depends on may be as it was before.
+    """
     folder = current_report(root, suite_of(root))
     if (version := report_version(folder)) not in ("", current_version()):
         return f"was written by ebmbench {version}"

@@ -106,5 +106,13 @@ def test_the_record_has_the_whole_run(root: Path) -> None:
     }
 
 
+def test_a_draft_is_said_to_stand_beside_the_latest_report() -> None:
+    lines = Result(report="reports/tiny/draft/report.md").text.splitlines()
+    assert lines[1] == "report: reports/tiny/draft/report.md (partial or edited: reports/tiny/latest stays as it was)"
+    assert (
+        Result(report="reports/tiny/latest/report.md").text.splitlines()[1] == "report: reports/tiny/latest/report.md"
+    )
+
+
 def test_the_message_names_the_part_that_is_up_to_date() -> None:
     assert Result(only=("dsm", "/rings")).message == "nothing to do: dsm /rings is up to date"
