@@ -1,5 +1,6 @@
 """What is stale and why, as DVC sees it."""
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ebmbench.errors import UserError
+from ebmbench.workspace.report_header import current_version
 from pipelines.execution.dvc import run_dvc
 from pipelines.planning.plan import make_plan, parse_dot, read_plan
 
@@ -57,6 +59,19 @@ def test_a_changed_setting_is_named_and_makes_only_its_method_stale(done: Path) 
         "evaluate@rings-dsm": "follows train@rings-dsm",
         "report": "follows train@two_moons-dsm and 3 more",
     }
+
+
+def test_a_report_that_another_version_wrote_or_that_lacks_cells_is_written_again(done: Path) -> None:
+    draft = done / "reports/tiny/draft"
+    draft.mkdir()
+    shutil.copy(done / "params.yaml", draft)
+    page = "ebmbench {} · no Git commit · suite `tiny` · edited report: 4 of 4 cells\n"
+    (draft / "report.md").write_text(page.format("0.0.1"))
+    assert reasons(done) == {"report": "was written by ebmbench 0.0.1"}
+    (draft / "report.md").write_text(page.format(current_version()))
+    assert reasons(done) == {}
+    (draft / "results.csv").write_text("status\nok\nnot run\n")
+    assert reasons(done) == {"report": "shows cells as not run"}
 
 
 def test_a_changed_file_and_missing_outputs_are_named(done: Path) -> None:
