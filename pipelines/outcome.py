@@ -93,10 +93,12 @@ class Result:
 
     def _report_line(self) -> str | None:
         """Where the report is; a draft says that it did not replace the latest one."""
-        path = Path(self.report or "")
-        latest = path.parent.with_name(LATEST).as_posix()
-        note = f" (partial or edited: {latest} stays as it was)" if path.parent.name == DRAFT else ""
-        return f"report: {self.report}{note}" if self.report else None
+        if not self.report:
+            return None
+        folder = Path(self.report).parent
+        latest = folder.with_name(LATEST).as_posix()
+        note = f" (partial or edited: {latest} stays as it was)" if folder.name == DRAFT else ""
+        return f"report: {self.report}{note}"
 
     @property
     def record(self) -> dict[str, Any]:

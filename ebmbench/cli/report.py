@@ -51,12 +51,12 @@ def _build(target: str | None) -> int:
     if target is not None:
         raise UserError(f"report build: found '{target}', allowed: nothing more")
     root = find_root()
+    from ebmbench.report.results.header import describe_outdated
     from ebmbench.stages.report import main
-    from ebmbench.workspace.report_header import current_version, outdated_reports
 
     code = main([])
-    if older := [f"{name} ({version or 'no version'})" for name, version in outdated_reports(root).items()]:
-        print(f"not of ebmbench {current_version()}: {', '.join(older)}; `ebmbench run --suite` makes them anew")
+    if older := describe_outdated(root):
+        print(f"{older}; `ebmbench run --suite SUITE` makes one anew")
     return code
 
 

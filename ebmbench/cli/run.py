@@ -5,12 +5,14 @@ The latter run a single stage by hand, with the same code that DVC calls.
 
 import argparse
 import importlib
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ebmbench.cli.command import Act, add_command, find_root
 from ebmbench.errors import UserError
 from ebmbench.workspace.code_hash import freeze
+from ebmbench.workspace.layout import suite_of
 from pipelines.options import add_options, scheduler_of
 
 if TYPE_CHECKING:
@@ -76,6 +78,7 @@ def _plan(arguments: argparse.Namespace) -> "Printable":
 
 def _run(arguments: argparse.Namespace) -> "Printable":
     from ebmbench.config.params import load_params
+    from ebmbench.report.results.header import describe_outdated
     from ebmbench.stages.checks import confirm_suite
     from pipelines.benchmark import run
 
@@ -93,6 +96,8 @@ def _run(arguments: argparse.Namespace) -> "Printable":
     )
     if result.stages and not result.exit_code and not arguments.only:
         confirm_suite(root, load_params(root))
+    if older := describe_outdated(root, suite_of(root)):
+        print(f"{older}; `ebmbench report` builds it anew", file=sys.stderr)
     return result
 
 

@@ -25,6 +25,7 @@ from ebmbench.report.page.html import write_page
 from ebmbench.report.results.curves import write_curves
 from ebmbench.report.results.frame import collect
 from ebmbench.report.results.groups import drop_silent_baselines
+from ebmbench.report.results.header import Header, is_full
 from ebmbench.report.results.suite import Results, collect_results
 from ebmbench.report.results.table import write_results
 from ebmbench.report.text.images import Image, show_images
@@ -32,7 +33,6 @@ from ebmbench.workspace.code_hash import text_of
 from ebmbench.workspace.files import replace_folder
 from ebmbench.workspace.layout import DRAFT, LATEST, PARAMS_YAML, draft_folder, report_folder
 from ebmbench.workspace.manifest import files_in, is_leftover, remove_empty
-from ebmbench.workspace.report_header import Header, is_full
 
 # The files of reports, beside the figures that their pages name: all else in their folders is the user's.
 PAGES = ("report.md", "claims.md")

@@ -13,6 +13,7 @@ from packaging.version import InvalidVersion, Version
 from ebmbench.config.schema import read_yaml
 from ebmbench.errors import UserError
 from ebmbench.report.results.cells import NOT_RUN
+from ebmbench.report.results.header import is_full
 from ebmbench.report.results.staleness import describe_change, differences, first_few
 from ebmbench.report.results.table import load_results, read_rows
 from ebmbench.report.text.numbers import MISSING
@@ -20,7 +21,6 @@ from ebmbench.report.text.tables import markdown_table
 from ebmbench.workspace.failures import failure_of
 from ebmbench.workspace.files import copy_folder, replacing
 from ebmbench.workspace.layout import DRAFT, LATEST, PAGES, PARAMS_YAML, REPORT, REPORTS, current_report, report_folder
-from ebmbench.workspace.report_header import is_full
 
 ABOUT = (
     "The latest report of each suite, and the released ones, which are never edited again. Written by "

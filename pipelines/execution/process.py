@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from threading import Event
 
-from ebmbench.workspace.failures import forget_failure
+from ebmbench.workspace.failures import failure_of, forget_failure, note_failure
 from ebmbench.workspace.layout import DVC_LOCK, LOGS, suite_of
 from ebmbench.workspace.progress import VARIABLE
 from pipelines.display import progress_file
@@ -107,6 +107,8 @@ def reproduce(
     if kind == RAN and text is not None:
         kind = classify_log(stage, text)
     cause = (last_error(text) if text is not None else _LOG_GONE) if kind == FAILED else None
+    if kind == FAILED and not failure_of(root, suite_of(root), stage):  # it could not even start
+        note_failure(root, suite_of(root), stage, cause or f"see {log.as_posix()}")
     return Outcome(kind, seconds=round(time.monotonic() - start, 3), log=log.as_posix(), cause=cause)
 
 

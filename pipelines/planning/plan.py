@@ -16,7 +16,6 @@ from typing import Any
 
 from ebmbench.errors import UserError
 from ebmbench.workspace.layout import REPORT, current_report, suite_of
-from ebmbench.workspace.report_header import current_version, report_version
 from pipelines.execution.dvc import Call, call_dvc, run_dvc
 from pipelines.planning.lockfile import describe_mismatch, mismatched_inputs, read_entries
 from pipelines.planning.reasons import explain_changes
@@ -70,7 +69,7 @@ def read_plan(root: Path, only: Sequence[str] = (), call: Call = call_dvc) -> Pl
     if only:
         upstreams = select_stages(root, upstreams, only)
     changed, forced = explain_changes(root, status, locked), _find_mismatches(root, locked, status)
-    if not only and REPORT in upstreams and (reason := _outdated_report(root)):
+    if not only and REPORT in upstreams and (reason := _outdated_rows(root)):
         forced[REPORT] = reason
     plan, gpus = make_plan(upstreams, forced | changed), read_gpu_requests(root)
     stages = (replace(stage, gpus=gpus.get(stage.name, 0), force=stage.name in forced) for stage in plan.stages)
@@ -83,16 +82,10 @@ def _find_mismatches(root: Path, locked: dict[str, Any], status: Container[str])
     return {name: describe_mismatch(inputs) for name, inputs in found.items() if inputs}
 
 
-def _outdated_report(root: Path) -> str:
-    """Why the report must be written again, which DVC would not do: another version wrote it, or cells have no numbers.
-
-    After these have succeeded, all that the report depends on may be as it was before.
-    """
-    folder = current_report(root, suite_of(root))
-    if (version := report_version(folder)) not in ("", current_version()):
-        return f"was written by ebmbench {version}"
+def _outdated_rows(root: Path) -> str:
+    """Whether the report shows cells without numbers. DVC would not write it again after these have succeeded."""
     for name in ("results.csv", "verdicts.csv"):
-        page = folder / name
+        page = current_report(root, suite_of(root)) / name
         lines = page.read_text(encoding="utf-8").splitlines() if page.is_file() else []
         words = {str(row.get(key)) for row in csv.DictReader(lines) for key in ("status", "verdict")}
         if found := sorted(words & {"failed", "stale", "not run"}):

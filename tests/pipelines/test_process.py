@@ -14,6 +14,7 @@ from threading import Event
 import pytest
 import yaml
 
+from ebmbench.workspace.failures import failure_of
 from pipelines.execution import guard
 from pipelines.execution.process import last_error, reproduce, run_guarded
 from pipelines.execution.queue import run_queue
@@ -152,6 +153,7 @@ def test_a_failing_stage_fails_at_once_and_its_log_says_why(done: Path, before: 
     assert outcome.kind == FAILED
     log = (done / str(outcome.log)).read_text()
     assert log.count("the disk is full\n") == 1
+    assert failure_of(done, "tiny", "train@rings-dsm") == f"see {outcome.log}"  # the report must not say "not run"
 
 
 @pytest.mark.parametrize(("end", "kind"), [("true", RAN), ("exit 3", FAILED)])

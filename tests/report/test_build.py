@@ -113,7 +113,7 @@ def test_an_empty_runs_folder_gives_a_report_that_says_so(tmp_path: Path, params
     out = build(tmp_path, params, tmp_path / "elsewhere")
     assert "partial report: 0 of 8 cells, 8 not run" in text_of(out)
     assert "seed" not in text_of(out).split("## At a glance")[0]
-    assert "Not run yet: baselines on `eight_gaussians`, `two_moons`; `adance` on" in text_of(out)
+    assert "Not run yet: baselines on `eight_gaussians`, `two_moons`; `mle` on" in text_of(out)
     assert "failed" not in text_of(out).partition("## How to read it")[0]
     assert set(load_results(out)["status"]) == {"not run"}
 

@@ -5,7 +5,7 @@ import subprocess
 import pandas as pd
 import pytest
 
-from ebmbench.workspace.report_header import is_full, report_version
+from ebmbench.report.results.header import is_full, report_version
 from tests.workflow.conftest import Clone, make_clone
 
 pytestmark = pytest.mark.slow

@@ -16,12 +16,12 @@ from importlib import metadata
 from pathlib import Path
 
 from ebmbench.config.schema import read_yaml
+from ebmbench.report.results.header import Header, current_version
 from ebmbench.report.results.staleness import Versions
 from ebmbench.report.text.escaping import escape_text
 from ebmbench.workspace.code_hash import LIBRARIES, versions
 from ebmbench.workspace.git import ask_git
 from ebmbench.workspace.layout import DVC_LOCK, PARAMS_YAML, REPORTS
-from ebmbench.workspace.report_header import Header, current_version
 
 PACKAGES = ("pandas", "dvc", "prefect")  # of the report and the flow: no number depends on them
 BUILT = "report built with"

@@ -13,12 +13,12 @@ from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.cells import NOT_RUN, read_json_or_empty, read_versions
 from ebmbench.report.results.curves import collect_curves
 from ebmbench.report.results.groups import IMAGE, MAIN, datasets, metrics
+from ebmbench.report.results.header import Header
 from ebmbench.report.results.kinds import mask_other_kinds
 from ebmbench.report.results.provenance import collect_provenance, make_header
 from ebmbench.report.results.staleness import Present
 from ebmbench.report.text.images import Image
 from ebmbench.workspace.layout import BASELINES, cell_folder
-from ebmbench.workspace.report_header import Header
 
 
 @dataclass(frozen=True)

@@ -129,6 +129,9 @@ def describe_cells_not_run(frame: pd.DataFrame) -> str:
     missing = frame[frame["status"] == NOT_RUN]
     if missing.empty:
         return ""
-    names = {"baselines" if is_baseline(str(name)) else f"`{name}`": part for name, part in missing.groupby("method")}
+    names = {
+        "baselines" if is_baseline(str(name)) else f"`{name}`": part
+        for name, part in missing.groupby("method", sort=False)
+    }
     each = "; ".join(f"{name} on {', '.join(f'`{one}`' for one in part['dataset'])}" for name, part in names.items())
     return f"Not run yet: {each}. `ebmbench run` makes them."

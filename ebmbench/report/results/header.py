@@ -76,11 +76,12 @@ def current_version() -> str:
         return "unknown"
 
 
-def outdated_reports(root: Path) -> dict[str, str]:
-    """The latest reports that another version wrote, with that version, empty if the report does not say."""
-    folders = sorted({page.parent for name in PAGES for page in (root / REPORTS).glob(f"*/{LATEST}/{name}")})
+def describe_outdated(root: Path, suite: str = "*") -> str:
+    """One line that names the latest reports (of a suite) that another version wrote; empty if there are none."""
+    folders = sorted({page.parent for name in PAGES for page in (root / REPORTS).glob(f"{suite}/{LATEST}/{name}")})
     found = {folder.relative_to(root).as_posix(): report_version(folder) for folder in folders}
-    return {name: version for name, version in found.items() if version != current_version()}
+    older = [f"{name} ({version or 'no version'})" for name, version in found.items() if version != current_version()]
+    return f"not by ebmbench {current_version()}: {', '.join(older)}" if older else ""
 
 
 def is_full(folder: Path) -> bool:
