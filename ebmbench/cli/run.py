@@ -97,7 +97,7 @@ def _run(arguments: argparse.Namespace) -> "Printable":
     if result.stages and not result.exit_code and not arguments.only:
         confirm_suite(root, load_params(root))
     if older := describe_outdated(root, suite_of(root)):
-        print(f"{older}; `ebmbench report` builds it anew", file=sys.stderr)
+        print(f"{older}; a full run makes it anew", file=sys.stderr)
     return result
 
 
