@@ -88,15 +88,15 @@ def draw_images(blocks: list[Block], share: float) -> Picture.Image:
     for place, (name, ratio, images, steps) in enumerate(blocks):
         left, moment = place * wide + (wide - ACROSS * step_x) // 2, round(share * (len(steps) - 1))
         page.write(name, left, HEAD - 6, bold=True, at="left")
-        page.write(f"FID ratio {ratio}", left + ACROSS * step_x - GAP, HEAD - 6, at="right")
         page.write(_say(steps[moment]), left, 2 * HEAD - 6, at="left")
+        page.write(f"FID ratio {ratio}", left + ACROSS * step_x - GAP, 2 * HEAD - 6, at="right")
         for index, image in enumerate(images[: ACROSS * LINES, moment]):
             page.paste(image, left + index % ACROSS * step_x, 2 * HEAD + index // ACROSS * step_y, scale)
     return page.image().convert("RGB")
 
 
 def _draw_points(shown: list[Panel], truth: Panel | None, window: Window, share: float) -> Picture.Image:
-    figure, axes = grid(len(shown))
+    figure, axes = grid(shown)
     for axis, one in zip(axes, shown, strict=True):
         moment = round(share * (len(one.arrays["path_steps"]) - 1))
         axis.scatter(*one.arrays["path"][:, moment].T, s=5, color=colour(one.name), alpha=0.7, linewidths=0)

@@ -10,6 +10,7 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import PowerNorm
+from matplotlib.ticker import MaxNLocator
 
 from ebmbench.report.figures.maps import (
     Panel,
@@ -29,6 +30,7 @@ from ebmbench.report.text.images import Image
 
 SECTION = "densities"
 ORDER = 10
+BAR = 0.6  # inches of the scale of colours
 
 
 def draw(results: Results, folder: Path) -> list[Image]:
@@ -46,7 +48,7 @@ def draw(results: Results, folder: Path) -> list[Image]:
 def _figure(dataset: str, found: list[Panel], metric: str, folder: Path) -> Image:
     truth, first = truth_of(found), _first_panel(found)
     shown = [first, *found] if first is not None else found
-    figure, axes = grid(len(shown))
+    figure, axes = grid(shown, BAR)
     norm, window = PowerNorm(0.5, vmin=0.0, vmax=_top(found, truth)), limits(found)
     for axis, panel in zip(axes, shown, strict=True):
         _map(axis, panel, norm)
@@ -56,10 +58,11 @@ def _figure(dataset: str, found: list[Panel], metric: str, folder: Path) -> Imag
         ScalarMappable(norm, density_colours()),
         ax=axes,
         location="bottom",
-        shrink=0.5,
+        shrink=0.6,
         aspect=40,
-        pad=0.02,
+        pad=0.01,
         extend="max",
+        ticks=MaxNLocator(4),
     )
     bar.set_label("density (√ scale)")
     save(figure, folder / f"density-{dataset}.png")

@@ -4,6 +4,7 @@ That is a typical result, neither the best nor the worst. A method without a val
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,6 +26,7 @@ Window = tuple[tuple[float, float], tuple[float, float]]
 ACROSS = (4, 5)  # panels beside each other: of these, what leaves the fewest places empty
 ARRAYS = ("x", "y", "truth", "data")  # that all runs share
 OWN = ("model", "samples", "path", "path_steps")
+TITLE = 0.21  # inches of a line of a title
 LONGEST = 14  # letters of a name on one line
 NOT_RUN = "not run"  # the status of a cell that nobody asked for
 SUPPORT = 1e-3  # of the largest density; METHODS.md counts the mass outside as off the support
@@ -54,7 +56,7 @@ class Panel:
     def title(self) -> str:
         """Its name and its note, which fit above a panel."""
         name = self.name if len(self.name) <= LONGEST else self.name.replace(" ", "\n", 1)
-        return f"{name}\n{self.note}"
+        return f"{name}\n{self.note}".rstrip()
 
 
 def panels(results: Results, dataset: str) -> list[Panel]:
@@ -80,12 +82,13 @@ def limits(found: list[Panel]) -> Window:
     return x, y
 
 
-def grid(count: int) -> tuple[Figure, list[Axes]]:
-    """Square panels in rows; the places left over stay empty."""
+def grid(shown: Sequence[Panel], below: float = 0.0) -> tuple[Figure, list[Axes]]:
+    """A square for each panel, in rows, with so many inches below; the places left over stay empty."""
+    count = len(shown)
     across = count if count <= max(ACROSS) else min(ACROSS, key=lambda across: -count % across)
     down = math.ceil(count / across)
-    size = WIDTH / max(across, min(ACROSS))
-    figure = Figure(figsize=(size * across, (size + 0.45) * down), layout="constrained")
+    size, lines = WIDTH / max(across, min(ACROSS)), 1 + max(one.title.count("\n") for one in shown)
+    figure = Figure(figsize=(size * across, (size + TITLE * lines) * down + below), layout="constrained")
     axes = figure.subplots(down, across, squeeze=False)
     for axis in axes.flat[count:]:
         axis.set_axis_off()

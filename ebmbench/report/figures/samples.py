@@ -34,7 +34,7 @@ def draw(results: Results, folder: Path) -> list[Image]:
 
 
 def _figure(results: Results, dataset: str, found: list[Panel], folder: Path, closed: bool) -> Image:
-    figure, axes = grid(len(found))
+    figure, axes = grid(found)
     truth, window = truth_of(found), limits(found)
     for axis, panel in zip(axes, found, strict=True):
         if panel.samples is not None:
