@@ -50,9 +50,9 @@ def _film_images(results: Results, dataset: str, folder: Path) -> Image | None:
 
 def _film_points(results: Results, dataset: str, folder: Path) -> Image | None:
     found = panels(results, dataset)
-    known = [one for one in found if "path" in one.arrays and one.value is not None and not is_baseline(one.name)]
+    known = [one for one in found if "path" in one.arrays and not is_baseline(one.name)]
     sign = -1 if direction(results.frame, results.main_metric) == "higher" else 1
-    best = sorted(known, key=lambda one: sign * (one.value or 0.0))[:POINTS]
+    best = sorted(known, key=lambda one: math.inf if one.value is None else sign * one.value)[:POINTS]
     count = max((len(one.arrays["path_steps"]) for one in best), default=0)
     truth, window = truth_of(found), limits(found) if best else ((0, 0), (0, 0))
     file = folder / f"film-{dataset}.webp"

@@ -11,6 +11,7 @@ moment.
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
@@ -32,6 +33,7 @@ ORDER = 10
 REFERENCE = "gaussian"
 ACROSS = 2  # datasets beside each other
 HEIGHT = 3.0  # inches of a panel
+NEAR = 1.1  # a ratio of costs that are one moment
 LETTER = 0.09  # inches of a letter in the bar of leaders
 BAR, BELOW = 0.07, 0.3  # of a panel's height: that of the bar of leaders, and how far it is below
 LIGHT = 1.6  # the sum of red, green and blue from which on a name is better read in ink
@@ -98,7 +100,7 @@ def _figure(frame: pd.DataFrame, part: Part, by: str, folder: Path) -> Image:
     for row in axes:
         row[0].set_ylabel(part.name)
     plain_ticks(axes[0, 0].yaxis, *axes[0, 0].get_ylim())  # all panels share it
-    figure.legend(handles=_legend(part.variants), loc="outside lower center", ncols=KEYS)
+    figure.legend(handles=_legend(part.variants), loc="outside lower center", ncols=KEYS, borderaxespad=1.0)
     save(figure, folder / part.file)
     return _image(part, by)
 
@@ -116,23 +118,32 @@ def _panel(axis: Axes, medians: dict[str, pd.DataFrame], by: str, variants: list
 
 
 def find_leaders(medians: dict[str, pd.DataFrame], by: str, better: str = "lower") -> list[tuple[str, float, float]]:
-    """Who had the best median so far, and from which to which compute; a method counts from its first moment on."""
+    """Who had the best last median, from which to which compute; where fewer than half were judged, nobody.
+
+    Runs are judged after about as many passes: costs that differ by a little are one moment. A lead lasts from half way
+    since the moment before to half way to the next.
+    """
     sign = -1 if better == "higher" else 1
-    moments = [
-        (float(cost), sign * float(value), name)
+    judged = sorted(
+        (float(cost), name, sign * float(value))
         for name, points in medians.items()
         for cost, value in zip(points[by], points["median"], strict=True)
-    ]
+    )
     present: dict[str, float] = {}
-    leaders: list[tuple[str, float]] = []
-    for place, (cost, value, name) in enumerate(sorted(moments)):
+    moments: list[tuple[float, str]] = []
+    for place, (cost, name, value) in enumerate(judged):
         present[name] = value
-        best = min(present, key=lambda one: present[one])
-        last = place + 1 == len(moments) or sorted(moments)[place + 1][0] > cost  # at this cost
-        if last and (not leaders or leaders[-1][0] != best):
-            leaders.append((best, cost))
-    ends = [*(start for _, start in leaders[1:]), max(cost for cost, _, _ in moments)]
-    return [(name, start, end) for (name, start), end in zip(leaders, ends, strict=True)]
+        whole = place + 1 == len(judged) or judged[place + 1][0] > NEAR * cost
+        if whole and 2 * len(present) >= len(medians):
+            moments.append((cost, min(present, key=lambda one: present[one])))
+    costs = [cost for cost, _ in moments]
+    ends = [costs[0], *(math.sqrt(one * other) for one, other in pairwise(costs)), costs[-1]]
+    leads: list[tuple[str, float, float]] = []
+    for (_, name), (start, end) in zip(moments, pairwise(ends), strict=True):
+        if leads and leads[-1][0] == name:
+            start = leads.pop()[1]
+        leads.append((name, start, end))
+    return leads
 
 
 def _leader_bar(axis: Axes, leaders: list[tuple[str, float, float]]) -> None:

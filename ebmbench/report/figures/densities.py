@@ -67,10 +67,11 @@ def _figure(dataset: str, found: list[Panel], metric: str, folder: Path) -> Imag
     bar.set_label("density (√ scale)")
     save(figure, folder / f"density-{dataset}.png")
     beside = f"{first.name} and " if first is not None else ""
+    run = f"median run by {metric}" if any(one.value is not None for one in found) else "first good run"
     return Image(
         f"figures/density-{dataset}.png",
         f"Maps of {dataset}: {beside}the densities of {', '.join(one.name for one in found)}.",
-        f"`{dataset}`: {beside}the density of each method's median run by {metric}, on one scale of colours.",
+        f"`{dataset}`: {beside}the density of each method's {run}, on one scale of colours.",
     )
 
 

@@ -22,7 +22,7 @@ from ebmbench.report.text.images import Image
 
 SECTION = "samples"
 ORDER = 20
-HEADINGS = {"short": "short run", "long": "long run", "buffer": "training chains", "data": "from data"}
+HEADINGS = {"short": "short run", "long": "long run", "buffer": "buffer", "data": "from data"}
 FEWEST = 3  # columns, or few kinds would fill the page
 LINES = (2, 1)  # of images in a tile: as many as the size of the file allows
 HEAD, BETWEEN = 24, 16  # pixels: above a tile, and between tiles

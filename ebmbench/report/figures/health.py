@@ -36,6 +36,7 @@ POINTS = 160  # of all lines of a panel
 ACROSS, ROWS = 3, 12  # panels beside each other, and rows of a figure; more panels have more figures
 FEW = 150  # values, of which none is set aside as an outlier
 DECADES = 100.0  # a larger ratio of the bulk's ends is shown on a logarithmic scale
+COLOURS = 64  # thin lines need no more
 HEIGHT = 1.35  # inches of a panel with its title
 
 Shown = tuple[str, str, pd.DataFrame]  # method, column, history
@@ -59,13 +60,14 @@ def draw_dataset(results: Results, dataset: str, folder: Path) -> list[Image]:
 
 def _figure(shown: list[Shown], dataset: str, ended: set[tuple[str, str]], file: Path) -> Image:
     down = math.ceil(len(shown) / ACROSS)
-    figure = Figure(figsize=(WIDTH, HEIGHT * down + 0.2), layout="constrained")
+    figure = Figure(figsize=(WIDTH, HEIGHT * down))
     axes = list(figure.subplots(down, ACROSS, squeeze=False).flat)
+    figure.subplots_adjust(0.07, 0.2 / down, 0.98, 1 - 0.2 / down, wspace=0.3, hspace=0.62)  # faster than a layout
     for axis, one in zip(axes, shown, strict=False):
         _panel(axis, *one, ended)
     for axis in axes[len(shown) :]:
         axis.set_axis_off()
-    save(figure, file)
+    save(figure, file, COLOURS)
     names = ", ".join(dict.fromkeys(name for name, _, _ in shown))
     return Image(
         f"figures/{file.name}",
