@@ -1,7 +1,8 @@
 """Small arrays for the report's figures, which are drawn without torch and without models.
 
-Of data in the plane: the window's axes `x` and `y`, the exact density `truth`, each run's density `model:<label>`
-and its first samples `samples:<label>`.
+Of data in the plane: the window's axes `x` and `y`, the exact density `truth` or else some `data`, each run's density
+`model:<label>`, its first samples `samples:<label>`, and some chains on their way, `path:<label>` `(300, T, 2)` in half
+precision with `path_steps:<label>`.
 
 Of images, in the grey values of a screen: `images:<label>:<kind>` `(64, C, H, W)`, `chain:<label>:<kind>`
 `(8, T, C, H, W)` with `chain_steps:<label>:<kind>`, `histogram:<label>:<kind>` (predicted classes of all samples), and,
@@ -43,7 +44,7 @@ def draw_model(evaluations: Evaluations, label: str, films: Arrays) -> Arrays:
     main = main_evaluation(evaluations)
     if main.facts.is_image:
         return _gallery(evaluations, label, films)
-    return _density(main, label) if main.facts.shape == [2] else {}
+    return _density(main, label) | _path(label, films) if main.facts.shape == [2] else {}
 
 
 def draw_dataset(facts: Facts, data: Path, density: Density | None) -> Arrays:
@@ -56,7 +57,17 @@ def draw_dataset(facts: Facts, data: Path, density: Density | None) -> Arrays:
     arrays: Arrays = {"x": x.numpy(), "y": y.numpy()}
     if density is not None:
         arrays["truth"] = density.log_prob(points).exp().reshape(CELLS, CELLS).float().numpy()
+    else:
+        arrays["data"] = read_split(data, "test")[:SAMPLES].numpy()
     return arrays
+
+
+def _path(label: str, films: Arrays) -> Arrays:
+    """The chains of the samples that are shown; a few digits are enough to look at."""
+    if "long" not in films:
+        return {}
+    with np.errstate(over="ignore"):  # what is beyond half precision is beyond the window
+        return {f"path:{label}": films["long"].astype(np.float16), f"path_steps:{label}": films["long_steps"]}
 
 
 @torch.no_grad()

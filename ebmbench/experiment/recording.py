@@ -16,7 +16,8 @@ from ebmbench.core.energy import Energy, conditional
 from ebmbench.samplers.common.chain import Chain, SamplerSettings, moments
 
 MOMENTS = 12  # of a film
-CHAINS = 8
+CHAINS = 8  # of a film of images
+POINTS = 300  # of a film of events in the plane
 TRACED = 64  # chains of a trace
 DRAWS = 50  # of a trace, at most
 APART = 4  # steps between draws, at least, unless the run is short: each cut costs some samplers an evaluation
@@ -25,18 +26,19 @@ BRIEF = 32  # steps of a half that is short
 
 @dataclass
 class Film:
-    """Some chains `(CHAINS, T, *event)` after the numbers of steps `(T,)`."""
+    """The first chains `(chains, T, *event)` after the numbers of steps `(T,)`."""
 
+    chains: int = CHAINS
     frames: list[Tensor] = field(default_factory=list)
     steps: list[int] = field(default_factory=list)
 
     def add(self, step: int, x: Tensor) -> None:
         """One more moment."""
-        self.frames.append(x[:CHAINS].detach().cpu().clone())
+        self.frames.append(x[: self.chains].detach().cpu().clone())
         self.steps.append(step)
 
     def stacked(self) -> Tensor:
-        """`(CHAINS, T, *event)`."""
+        """`(chains, T, *event)`."""
         return torch.stack(self.frames, dim=1)
 
 

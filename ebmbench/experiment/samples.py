@@ -27,7 +27,7 @@ from ebmbench.core.dataset import Facts, read_split
 from ebmbench.core.energy import Energy
 from ebmbench.core.streams import stream
 from ebmbench.errors import UserError
-from ebmbench.experiment.recording import Film, Trace, run_watched
+from ebmbench.experiment.recording import POINTS, Film, Trace, run_watched
 from ebmbench.samplers.common.chain import Chain, SamplerSettings
 from ebmbench.samplers.common.choice import parse
 from ebmbench.training.job import name_device
@@ -45,7 +45,7 @@ FEW = 8  # coordinates, or projections in their place, that a trace follows
 
 @dataclass(frozen=True)
 class Samples:
-    """Samples of one kind, how they came about, of image chains a film, and of long runs a trace."""
+    """Samples of one kind, how they came about, of images and points a film, and of long runs a trace."""
 
     x: Tensor
     sampler: str
@@ -64,7 +64,7 @@ def sample_run(run: Path, status: dict[str, Any], sampling: Sampling, data: Path
 
 
 def _fill(run: Path, ok: bool, sampling: Sampling, data: Path, result: Path) -> None:
-    """Write `<kind>.npy`, `diagnostics.json`, a trace, and films of images; no samples if the run is not ok."""
+    """Write `<kind>.npy`, `diagnostics.json`, a trace, and films; no samples if the run is not ok."""
     clock = time.perf_counter()
     if ok:
         trained, test = load(run), read_split(data, "test")
@@ -127,11 +127,16 @@ def draw(trained: Trained, kind: Kind, sampling: Sampling, test: Tensor) -> Samp
     device = open_device(recorded if recorded == name_device("auto") else "cpu")
     trained.network.to(device)
     energy, generator = trained.sampled_by(sampler), stream(seed, *name, "chain")
-    film = Film() if trained.facts.is_image else None
+    film = make_film(trained.facts)
     trace = make_trace(energy, trained.facts) if kind == "long" else None
     chain = run_watched(sampler.fit_to(trained.facts), energy, starts.to(device), generator, film, trace)
     run = {"sampler": sampler.model_dump(), "chains": len(starts), "spread": sampling.spread}
-    return replace(_collect(chain, sampler, film, trace), run=run)
+    return replace(_collect(chain, sampler, film, trace, trained.facts.is_image), run=run)
+
+
+def make_film(facts: Facts) -> Film | None:
+    """A film of images, or of more events in the plane; nobody could look at one of other data."""
+    return Film() if facts.is_image else Film(POINTS) if facts.shape == [2] else None
 
 
 def make_trace(energy: Energy, facts: Facts) -> Trace:
@@ -200,8 +205,8 @@ def check_sample_size(facts: Facts, sampling: Sampling) -> None:
         )
 
 
-def _collect(chain: Chain, sampler: SamplerSettings, film: Film | None, trace: Trace | None) -> Samples:
+def _collect(chain: Chain, sampler: SamplerSettings, film: Film | None, trace: Trace | None, images: bool) -> Samples:
     denoised = ", denoised" if getattr(sampler, "denoise", False) else ""
-    text = f"{sampler.kind}, {sampler.total_steps} steps{denoised}" if film is not None else sampler.kind
+    text = f"{sampler.kind}, {sampler.total_steps} steps{denoised}" if images else sampler.kind
     diagnostics = {name: value.item() for name, value in chain.diagnostics.items()}
     return Samples(chain.x.cpu(), text, diagnostics, film, trace if trace is not None and trace.rows else None)

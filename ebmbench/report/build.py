@@ -65,7 +65,7 @@ def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
 def draw(results: Results, folder: Path) -> dict[str, list[Image]]:
     """Draw all figures that the results allow; by section, in the order of the figures."""
     images: dict[str, list[Image]] = {}
-    with apply_theme():
+    with apply_theme(results.methods):
         for figure in find_figures():
             images.setdefault(figure.SECTION, []).extend(figure.draw(results, folder))
     return images

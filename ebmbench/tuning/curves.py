@@ -76,7 +76,7 @@ def describe_need(curves: Curves) -> str:
 
 def draw_curves(curves: Curves, file: Path) -> None:
     """A line for each method, as far as its expectation is finite."""
-    with apply_theme():
+    with apply_theme(list(curves)):
         figure = Figure(figsize=SIZE, layout="constrained")
         axis = figure.subplots()
         for method, curve in curves.items():

@@ -3,15 +3,19 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from ebmbench.config.registry import load
-from ebmbench.config.sections import Divergence, Sampling, Training
+from ebmbench.config.sections import Divergence, Metrics, Sampling, Training
+from ebmbench.core.dataset import Facts
 from ebmbench.core.streams import stream
 from ebmbench.errors import UserError
-from ebmbench.experiment.recording import DRAWS, TRACED, Film, Trace, run_watched
-from ebmbench.experiment.samples import choose_sampler, draw
+from ebmbench.experiment.pictures import draw_dataset, draw_model
+from ebmbench.experiment.recording import CHAINS, DRAWS, POINTS, TRACED, Film, Trace, run_watched
+from ebmbench.experiment.samples import choose_sampler, draw, make_film
+from ebmbench.metrics.common.evaluation import Evaluation, Subject
 from ebmbench.models import tiny
 from ebmbench.samplers import annealed_langevin, hmc, langevin, mala
 from ebmbench.samplers.common.chain import moments
@@ -167,6 +171,30 @@ def test_a_run_that_is_watched_ends_where_the_whole_run_ends(sampler: Any, energ
         for name, value in whole.diagnostics.items():
             torch.testing.assert_close(chain.diagnostics[name].double(), value.double(), rtol=1e-5, atol=0)
         assert torch.equal(trace.stacked()[:, -1], whole.x.flatten(1).sum(1, keepdim=True))
+
+
+def test_a_film_is_of_images_or_of_more_points_in_the_plane_and_of_nothing_else() -> None:
+    planar, three = (Facts.of("made_up", x, x, licence="", hash="") for x in (np.eye(9, 2), np.eye(9, 3)))
+    assert make_film(image_facts()).chains == CHAINS
+    assert make_film(planar).chains == POINTS
+    assert make_film(three) is None
+
+
+def test_the_picture_of_a_run_in_the_plane_has_its_way_and_that_of_unknown_data_their_points(tmp_path: Path) -> None:
+    x = np.random.default_rng(0).normal(size=(40, 2)).astype(np.float32)
+    facts = Facts.of("made_up", x, x, licence="", hash="")
+    np.save(tmp_path / "test.npy", x)
+    assert np.array_equal(draw_dataset(facts, tmp_path, None)["data"], x)
+    known = draw_dataset(facts, tmp_path, load("data", "two_moons").density())
+    assert "truth" in known
+    assert "data" not in known
+    subject = Evaluation(Subject(None, torch.from_numpy(x)), torch.from_numpy(x), None, facts, Metrics(cells=16))
+    films = {"long": x.reshape(10, 4, 2), "long_steps": np.array([0, 1, 2, 5])}
+    picture = draw_model({"long": subject}, "run", films)
+    assert np.allclose(picture["path:run"], films["long"], atol=0.01)
+    assert picture["path:run"].dtype == np.float16
+    assert picture["path_steps:run"].tolist() == [0, 1, 2, 5]
+    assert "path:run" not in draw_model({"long": subject}, "run", {})
 
 
 @pytest.mark.parametrize(("total", "draws"), [(1, 1), (20, 10), (63, 8), (200, 25), (1000, DRAWS), (10_001, DRAWS)])

@@ -296,7 +296,13 @@ def _write_maps(file: Path, dataset: str, runs: list[dict[str, Any]]) -> None:
         if run["method"] != "ncsn":
             arrays[f"model:{run['label']}"] = _mixture(x, centres, width)
         chosen = centres[generator.integers(len(centres), size=300)]
-        arrays[f"samples:{run['label']}"] = chosen + width * generator.normal(size=(300, 2))
+        ends = chosen + width * generator.normal(size=(300, 2))
+        arrays[f"samples:{run['label']}"] = ends
+        if run["method"] not in ("oracle", "gaussian"):
+            starts = 1.5 * generator.normal(size=(300, 2))
+            steps = np.array([0, 1, 10, 100])
+            arrays[f"path:{run['label']}"] = np.stack([starts + (ends - starts) * s / 100 for s in steps], 1)
+            arrays[f"path_steps:{run['label']}"] = steps
     np.savez(file, **arrays)
 
 

@@ -12,13 +12,14 @@ import pytest
 from matplotlib import rcParams
 from matplotlib.colors import to_rgb
 
+import ebmbench
 from ebmbench.report.build import draw
-from ebmbench.report.figures import cost
+from ebmbench.report.figures import cost, health
 from ebmbench.report.figures.cost import compute_medians, number_moments, share_flops
 from ebmbench.report.figures.health import choose_diagnostic, draw_dataset, spans_decades
 from ebmbench.report.figures.maps import Panel, limits, panels
 from ebmbench.report.figures.runs import median_run
-from ebmbench.report.figures.theme import PALETTE, apply_theme, colour, density_colours, marker
+from ebmbench.report.figures.theme import PALETTE, PLACES, apply_theme, colour, density_colours, line_style, marker
 from ebmbench.report.results.frame import collect
 from ebmbench.report.results.suite import Results, collect_results
 from tests.report.suite import write_cell, write_data, write_records
@@ -69,6 +70,37 @@ def test_the_seven_methods_differ_in_grey_and_in_marker() -> None:
     greys = sorted(cielab(colour(name), "all cones")[0] for name in SEVEN)
     assert min(high - low for low, high in pairwise(greys)) > 7
     assert len({marker(name) for name in SEVEN}) == len(SEVEN)
+
+
+def pair(name: str) -> tuple[str, str]:
+    return colour(name), marker(name)
+
+
+def test_no_two_of_24_methods_share_colour_and_marker_and_a_new_one_recolours_none_that_ships() -> None:
+    shipped, new = [*PLACES[:12]], ["ed", "flip", *(f"mine_{place}" for place in range(10))]
+    before = {name: pair(name) for name in shipped}
+    with apply_theme([*new, *shipped]):
+        assert len({pair(name) for name in (*shipped, *new)}) == 24
+        assert {name: pair(name) for name in shipped} == before
+        first = [pair(name) for name in new]
+    with apply_theme([*shipped, *new, "last"]):
+        assert [pair(name) for name in new] == first
+        assert pair("last") not in first
+        assert pair("stray") not in [pair(name) for name in (*PLACES, *new, "last")]
+
+
+def test_every_method_that_ships_has_its_place_for_good() -> None:
+    files = {file.stem for file in Path(ebmbench.__file__).parent.glob("methods/[a-z]*.py")}
+    assert files - set(PLACES) == set(), "append to PLACES in ebmbench/report/figures/theme.py"
+    assert len(set(PLACES)) == len(PLACES)
+
+
+def test_variants_of_one_method_differ_in_line_or_fill() -> None:
+    names = ["mle", *(f"adance interval={place}" for place in range(12))]
+    styles = [line_style(name, names) for name in names]
+    assert len({(str(one["linestyle"]), one["fillstyle"]) for one in styles[1:]}) == 12
+    assert len({one["color"] for one in styles[1:]}) == 1
+    assert (styles[0]["linestyle"], styles[0]["fillstyle"]) == ("-", "full")
 
 
 def test_a_swept_method_keeps_its_colour_and_baselines_are_grey() -> None:
@@ -156,18 +188,17 @@ def test_seven_methods_and_five_seeds_give_images_of_a_bearable_size(tmp_path: P
     write_records(tmp_path, plan)
     images = draw(collect_results(tmp_path, plan, collect(tmp_path, plan)), tmp_path / "figures")
     assert all(name in images["samples"][0].alt for name in SEVEN)
-    assert "ncsn: seed 0, no density" in images["densities"][0].alt
     sizes = {file.name: file.stat().st_size for file in (tmp_path / "figures").iterdir()}
-    assert len(sizes) == 5
+    assert len(sizes) == 7
     assert max(sizes.values()) < 300_000
 
 
 def test_a_curve_is_the_median_over_the_seeds_at_each_moment_whatever_their_number_of_passes() -> None:
     rows = [("a", 10, 1.0, 8.0), ("a", 20, 2.0, 4.0), ("b", 20, 4.0, 1.0), ("b", 11, 3.0, 2.0)]
     rows += [("c", 12, 5.0, 5.0), ("c", 21, 9.0, float("nan"))]
-    frame = pd.DataFrame(rows, columns=["label", "passes", "seconds", "value"]).assign(dataset="d", variant="v")
+    frame = pd.DataFrame(rows, columns=["label", "passes", "flops", "value"]).assign(dataset="d", variant="v")
     found = compute_medians(number_moments(frame).dropna())
-    assert found[["passes", "seconds"]].to_numpy().tolist() == [[11.0, 3.0], [20.0, 3.0]]
+    assert found[["passes", "flops"]].to_numpy().tolist() == [[11.0, 3.0], [20.0, 3.0]]
     assert found[["low", "median", "high"]].to_numpy().tolist() == [[2.0, 5.0, 8.0], [1.0, 2.5, 4.0]]
 
 
@@ -187,30 +218,44 @@ def test_quality_is_drawn_against_flops_where_they_were_counted(
     kept: list[Any] = []
     monkeypatch.setattr(cost, "save", lambda figure, file: kept.append(figure))
     results = collect_results(root, params, collect(root, params))
-    (image,) = cost.draw(results, tmp_path)
-    labels = [axis.get_xlabel() for axis in kept[0].axes]
-    assert labels == [name for name in cost.AXES.values() for _ in range(2)]
-    middle = kept[0].axes[2].lines[0]
-    assert list(middle.get_xdata()) == pytest.approx([3.2e8, 1.6e9, 3.2e9])
-    assert "against passes, flops and seconds" in image.alt
-    assert "in the middle against the FLOPs" in image.caption
+    passes, flops = cost.draw(results, tmp_path)
+    assert [axis.get_xlabel() for axis in kept[0].axes] == ["network passes"] * 2
+    assert [axis.get_xlabel() for axis in kept[1].axes] == ["matrix FLOPs"] * 2
+    assert list(kept[1].axes[0].lines[0].get_xdata()) == pytest.approx([3.2e8, 1.6e9, 3.2e9])
+    assert (passes.closed, flops.closed) == (False, True)
     without = replace(results, frame=results.frame[results.frame["metric"] != "flops"])
-    (image,) = cost.draw(without, tmp_path)
-    assert len(kept[1].axes) == 4
-    assert "against passes and seconds" in image.alt
-    assert "FLOPs" not in image.caption
+    assert [image.path for image in cost.draw(without, tmp_path)] == ["figures/cost-kl.svg"]
 
 
-def test_more_rows_than_a_figure_holds_make_a_second_one(root: Path, params: dict[str, Any], tmp_path: Path) -> None:
-    results = Results(collect(root, params), root=root)
-    with pytest.MonkeyPatch.context() as patch, apply_theme():
-        patch.setattr("ebmbench.report.figures.health.ROWS", 3)
-        images = draw_dataset(results, "eight_gaussians", tmp_path)
+def curve(costs: list[float], values: list[float]) -> pd.DataFrame:
+    return pd.DataFrame({"passes": costs, "median": values})
+
+
+def test_the_leader_is_who_was_best_when_last_judged_and_nobody_leads_alone() -> None:
+    late, early = curve([11.0, 100.0, 1000.0], [9.0, 4.0, 1.0]), curve([10.0, 101.0, 1000.0], [8.0, 5.0, 2.0])
+    found = cost.find_leaders({"late": late, "early": early}, "passes")
+    assert [name for name, _, _ in found] == ["early", "late"]
+    assert found[0][1:] == (11.0, pytest.approx((11 * 101) ** 0.5))
+    assert found[1][1:] == (found[0][2], 1000.0)
+    turned = cost.find_leaders({"late": late, "early": early}, "passes", "higher")
+    assert [name for name, _, _ in turned] == ["late", "early"]
+    alone = cost.find_leaders({"first": curve([1.0, 50.0], [1.0, 1.0]), "b": late, "c": early}, "passes")
+    assert alone[0][1] == 11.0
+
+
+def test_histories_follow_each_other_without_empty_panels_and_more_than_a_figure_holds_make_a_second(
+    root: Path, params: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = root / "runs/tiny/eight_gaussians/mle/history.csv"
+    pd.read_csv(file).drop(columns="energy_gap").to_csv(file, index=False)
+    kept: list[Any] = []
+    monkeypatch.setattr(health, "save", lambda figure, file, colours: kept.append(figure))
+    monkeypatch.setattr(health, "ROWS", 2)
+    images = draw_dataset(Results(collect(root, params), root=root), "eight_gaussians", tmp_path)
     assert [image.path for image in images] == [
-        "figures/health-eight_gaussians.svg",
-        "figures/health-eight_gaussians-2.svg",
+        "figures/health-eight_gaussians.png",
+        "figures/health-eight_gaussians-2.png",
     ]
-    assert ["mle, adance interval=5 on" in images[0].alt, "adance interval=10, ncsn on" in images[1].alt] == [
-        True,
-        True,
-    ]
+    titles = [[axis.get_title() for axis in figure.axes if axis.axison] for figure in kept]
+    assert titles[0][:3] == ["mle: loss", "mle: ‖∇θ L‖", "adance interval=5: loss"]
+    assert [len(some) for some in titles] == [6, 5]

@@ -1,5 +1,6 @@
 """Figures of images: crisp, small, the same bytes each time, and none that breaks for want of something."""
 
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -8,18 +9,19 @@ import pytest
 from PIL import Image
 
 from ebmbench.report.build import build, draw
+from ebmbench.report.figures import gallery
 from ebmbench.report.figures.canvas import GAP, Canvas, fit_largest, fit_size
 from ebmbench.report.figures.chains import brief
-from ebmbench.report.figures.gallery import BETWEEN, TITLE, draw_panels
+from ebmbench.report.figures.gallery import BETWEEN, HEAD, draw_rows, share_columns
 from ebmbench.report.figures.runs import read_image_runs
 from ebmbench.report.figures.theme import LARGEST
 from ebmbench.report.results.frame import collect
 from ebmbench.report.results.suite import Results, collect_results
 from ebmbench.report.results.table import load_results
 from ebmbench.report.text.images import Image as Figure
-from ebmbench.report.text.images import fold_images
+from ebmbench.report.text.images import show_images
 from tests.report.fixtures import Params
-from tests.report.image_suite import glyphs, write_images
+from tests.report.image_suite import STEPS, glyphs, write_images
 
 
 def project(report: Path) -> Path:
@@ -40,11 +42,11 @@ def test_the_same_runs_give_the_same_bytes(image_report: Path, image_params: Par
 
 
 def test_pixels_are_enlarged_by_whole_numbers_and_never_blurred(image_report: Path) -> None:
-    page = np.asarray(Image.open(image_report / "figures/gallery-digits-buffer.png").convert("L"))
+    page = np.asarray(Image.open(image_report / "figures/gallery-digits.png").convert("L"))
     real = glyphs(64, (1, 8, 8), 0.05, 9)
-    scale, left = 4, BETWEEN // 2
-    for index in (0, 9, 63):
-        x, y = (left + index % 8 * (8 * scale + GAP), TITLE + index // 8 * (8 * scale + GAP))
+    scale, left, top = 4, BETWEEN // 2, 2 * HEAD  # names are long: they have a line of their own
+    for index in (0, 4, 7):
+        x, y = (left + index % 5 * (8 * scale + GAP), top + index // 5 * (8 * scale + GAP))
         expected = real[index, 0].repeat(scale, 0).repeat(scale, 1)
         assert np.array_equal(page[y : y + 8 * scale, x : x + 8 * scale], expected)
 
@@ -59,12 +61,19 @@ def test_grey_pages_have_one_channel_and_colours_stay_colours() -> None:
     assert page.image().size == (200, 100)
 
 
-@pytest.mark.parametrize(("channels", "side"), [(1, 8), (3, 5)])
-def test_many_noisy_panels_have_fewer_images_or_colours_rather_than_a_large_file(channels: int, side: int) -> None:
-    panels = [("name", "note", glyphs(64, (channels, 28, 28), 0.3, seed)) for seed in range(9)]
-    page, found = fit_largest(lambda side: draw_panels(panels, side), (8, 6, 5, 4))
-    assert found >= side - 2
+@pytest.mark.parametrize("channels", [1, 3])
+def test_many_noisy_tiles_have_fewer_images_or_colours_rather_than_a_large_file(channels: int) -> None:
+    tiles = [(place % 3, "name", "1.23", glyphs(64, (channels, 28, 28), 0.3, place)) for place in range(27)]
+    rows = [tiles[place : place + 3] for place in range(0, 27, 3)]
+    page, _ = fit_largest(lambda lines: draw_rows([["short"], ["long"], ["buffer"]], tiles[:3], rows, lines), (2, 1))
     assert fit_size(page) is not None
+
+
+def test_kinds_share_a_column_if_no_method_has_both() -> None:
+    names = {"buffer": {"mle"}, "short": {"mle", "cd"}, "long": {"mle", "cd"}, "data": {"cd"}}
+    assert share_columns(names) == [["short"], ["long"], ["buffer", "data"]]
+    assert share_columns(names | {"data": {"mle"}}) == [["short"], ["long"], ["buffer"], ["data"]]
+    assert share_columns({"short": {"mle"}, "long": set()}) == [["short"]]
 
 
 def test_the_run_that_is_shown_is_the_median_of_its_kind(image_report: Path) -> None:
@@ -77,18 +86,51 @@ def test_the_run_that_is_shown_is_the_median_of_its_kind(image_report: Path) -> 
     assert mle.value("class_entropy") is not None
 
 
-def test_methods_without_a_kind_have_no_panel_and_the_titles_have_the_ratio(image_report: Path) -> None:
-    text = (image_report / "report.md").read_text(encoding="utf-8")
-    alt = next(line for line in text.splitlines() if line.endswith("(figures/gallery-digits-long.png)"))
-    assert all(name in alt for name in ("mle: FID ratio ", "nce: FID ratio ", "ncsn: FID ratio "))
-    assert not any(name in alt for name in ("cd:", "adance", "oracle", "ssm"))
+def test_a_gallery_has_each_method_once_with_its_kinds_side_by_side_and_references_once(
+    image_report: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(gallery, "draw_rows", lambda *shown: seen.append(shown) or Image.new("L", (9, 9)))
+    (image,) = gallery.draw(Results(load_results(image_report), root=project(image_report)), tmp_path)
+    columns, references, rows, _ = seen[0]
+    assert [name for _, name, _, _ in references] == ["real images", "gaussian", "noisy"]
+    assert columns == [["short"], ["long"], ["buffer"], ["data"]]
+    shown = {row[0][1]: [place for place, _, _, images in row if images is not None] for row in rows}
+    assert (shown["mle"], shown["cd"], shown["ncsn"]) == ([0, 1, 2], [0, 2, 3], [1])
+    assert not {"oracle", "ssm"} & set(image.alt.replace(",", "").split())
 
 
-def test_chains_are_short_ones_where_there_are_any(image_report: Path) -> None:
+def test_a_strip_is_of_short_runs_with_the_best_first_and_small(image_report: Path) -> None:
     text = (image_report / "report.md").read_text(encoding="utf-8")
-    alt = next(line for line in text.splitlines() if line.endswith("(figures/chains-digits.png)"))
-    assert "mle: short-run" in alt
-    assert "ncsn: long-run" in alt
+    alt = next(line for line in text.splitlines() if line.endswith("(figures/strip-digits.png)"))
+    order = [alt.index(name) for name in ("adance interval=1", "mle", "adance interval=5", "cd", "nce")]
+    assert order == sorted(order)
+    assert "ncsn" not in alt
+    file = image_report / "figures/strip-digits.png"
+    assert file.stat().st_size <= 150_000
+    assert 700 < Image.open(file).width <= 840
+
+
+def test_a_film_ends_where_it_begins_with_the_samples_and_leads_there_from_noise(image_report: Path) -> None:
+    film = Image.open(image_report / "figures/film-digits.webp")
+    assert film.n_frames == len(STEPS)
+    frames, times = [], []
+    for place in range(film.n_frames):
+        film.seek(place)
+        film.load()
+        frames.append(np.asarray(film.convert("L"), dtype=float))
+        times.append(film.info["duration"])
+    assert times[0] > times[1] > times[2] >= 500
+    assert film.info["loop"] == 0
+    far = [float(np.abs(frame - frames[0]).mean()) for frame in frames]
+    assert far[1] == max(far) > 5 * far[-1] > 0
+    page = (image_report / "index.html").read_text(encoding="utf-8")
+    assert (
+        f"data:image/webp;base64,{b64encode((image_report / 'figures/film-digits.webp').read_bytes()).decode()}" in page
+    )
+
+
+def test_numbers_of_steps_are_brief() -> None:
     assert [brief(step) for step in (0, 200, 1000, 1500, 20_000)] == ["0", "200", "1k", "1.5k", "20k"]
 
 
@@ -103,10 +145,7 @@ def test_whatever_is_missing_is_left_out(image_params: Params, tmp_path: Path) -
     change(cells / "ncsn", lambda name: not name.startswith("images"))
     text = (build(root, image_params) / "report.md").read_text(encoding="utf-8")
     figures = {file.name for file in (root / "reports/pictures/latest/figures").iterdir()}
-    assert "gallery-digits-buffer.png" in figures
-    assert "gallery-digits-data.png" not in figures
-    assert "classes-digits-buffer.svg" not in figures
-    assert "chains-digits.png" in figures
+    assert {"gallery-digits.png", "chains-digits.png", "classes-digits.png"} <= figures
     assert "baselines* | –" in text
 
 
@@ -119,11 +158,9 @@ def test_without_any_pictures_there_are_still_tables(image_params: Params, tmp_p
     assert [image.path for image in images["costs"]] == ["figures/cost-fid_ratio.svg"]
 
 
-def test_of_many_galleries_only_the_first_is_open() -> None:
-    found = [Figure(f"figures/{place}.png", "words", "caption", f"digits, {place}") for place in range(5)]
-    assert "<details>" not in fold_images(found[:4])
-    assert fold_images(found).startswith("![words](figures/0.png)")
-    assert fold_images(found).count("<summary>digits, ") == 4
+def test_what_is_closed_is_folded_away_by_its_title() -> None:
+    found = [Figure("figures/a.png", "words", "caption"), Figure("figures/b.png", "words", "caption", "b", closed=True)]
+    assert show_images(found).startswith("![words](figures/a.png)\n\n*caption*\n\n<details>\n<summary>b</summary>")
 
 
 def test_every_file_is_smaller_than_the_limit_for_larger_images(image_params: Params, tmp_path: Path) -> None:

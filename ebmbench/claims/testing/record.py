@@ -17,11 +17,11 @@ from ebmbench.claims.testing.criterion import Criterion, Finding, Verdict, combi
 from ebmbench.claims.testing.measure import Decision, decide, measure_claim
 from ebmbench.config.registry import describe
 from ebmbench.errors import UserError
-from ebmbench.report.figures.theme import WIDTH, apply_theme, save
+from ebmbench.report.figures.theme import apply_theme, save
 from ebmbench.workspace.files import write_csv, write_json
 from ebmbench.workspace.layout import PARAMS_YAML
 
-HEIGHT = 3.4  # inches of a figure, unless its claim says otherwise
+WIDTH, HEIGHT = 10.0, 3.4  # inches of a figure; its claim may choose another height
 
 
 @dataclass(frozen=True)

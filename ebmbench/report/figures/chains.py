@@ -14,40 +14,37 @@ from ebmbench.report.text.images import Image
 
 SECTION = "samples"
 ORDER = 30
-HEADING = "Chains, unrolled"
 
 KINDS = ("short", "long")  # the first that a method has is shown
 CHAINS = (4, 3, 2)  # as many as the size of the file allows
-TITLE, STEPS, BETWEEN = 42, 20, 26  # pixels: above a block, for the numbers of steps, between blocks
+TITLE, STEPS, BETWEEN = 24, 20, 12  # pixels: above a block, for the numbers of steps, between blocks
 
 Block = tuple[str, str, Any, Any]  # name, note, chains (N, T, C, H, W), steps (T,)
 
 
 def draw(results: Results, folder: Path) -> list[Image]:
     """A few chains of each method, in a figure for each image dataset that has any."""
-    found = {dataset: _choose(results, dataset) for dataset in results.image_datasets}
+    found = {dataset: choose_chains(results, dataset) for dataset in results.image_datasets}
     return [_figure(dataset, runs, folder) for dataset, runs in found.items() if runs]
 
 
 def _figure(dataset: str, found: list[tuple[ImageRun, str]], folder: Path) -> Image:
     blocks = [
-        (one.name, f"{kind}-run, {one.seed}", one.arrays["chain"], one.arrays["chain_steps"]) for one, kind in found
+        (one.name, f"{kind}, {one.quality}", one.arrays["chain"], one.arrays["chain_steps"]) for one, kind in found
     ]
-    page, chains = fit_largest(lambda chains: draw_blocks(blocks, chains), CHAINS)
+    page, _ = fit_largest(lambda chains: draw_blocks(blocks, chains), CHAINS)
     file = f"chains-{dataset}.png"
     write_png(page, folder / file)
-    names = "; ".join(f"{one.name}: {kind}-run, {one.note}" for one, kind in found)
     return Image(
         f"figures/{file}",
-        f"Chains on {dataset}, unrolled over the steps of sampling. {names}",
-        f"`{dataset}`: {chains} chains of each method's median run, one a row, from their start on the left; above, "
-        "the number of steps taken.",
-        f"{dataset}, chains",
-        HEADING,
+        f"Chains of {', '.join(one.name for one, _ in found)} on {dataset}, from their start on the left.",
+        f"`{dataset}`: chains of each method's median run, one a row. Numbers: steps, and the FID ratio.",
+        f"Chains on {dataset}, step by step",
+        closed=True,
     )
 
 
-def _choose(results: Results, dataset: str) -> list[tuple[ImageRun, str]]:
+def choose_chains(results: Results, dataset: str) -> list[tuple[ImageRun, str]]:
     """The run of each method, in the order of the suite, with the kind of its chains."""
     runs = {kind: {one.name: one for one in read_image_runs(results, dataset, kind)} for kind in KINDS}
     names = dict.fromkeys(name for kind in KINDS for name in runs[kind] if not is_baseline(name))
@@ -72,10 +69,10 @@ def draw_blocks(blocks: list[Block], chains: int) -> Picture.Image:
     page = Canvas(across * wide, -(-len(blocks) // across) * high)
     for place, (name, note, images, steps) in enumerate(blocks):
         left, top = place % across * wide + BETWEEN // 2, place // across * high
-        page.write(name, left + (wide - BETWEEN) / 2, top + 18, bold=True)
-        page.write(note, left + (wide - BETWEEN) / 2, top + 36, size=8.5)
+        page.write(name, left, top + 18, bold=True, at="left")
+        page.write(note, left + wide - BETWEEN - GAP, top + 18, at="right")
         for column, step in enumerate(steps):
-            page.write(brief(int(step)), left + (column + 0.5) * step_x, top + TITLE + STEPS - 5, size=6.5)
+            page.write(brief(int(step)), left + (column + 0.5) * step_x, top + TITLE + STEPS - 5, size=8)
             for row, image in enumerate(images[:chains, column]):
                 page.paste(image, left + column * step_x, top + TITLE + STEPS + row * step_y, scale)
     return page.image()

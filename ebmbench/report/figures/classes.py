@@ -1,106 +1,93 @@
-"""Into which classes the samples fall, by the reference classifier: a panel for each method's median run.
+"""Into which classes the samples fall, by the reference classifier: a row for each method's median run and kind.
 
-A dashed line is an even share, dots are the shares of real test images. The figure shows lost modes; it cannot show
-whether samples look like anything, for a classifier finds a class for every image.
+White is an even share, orange less, blue more. The figure shows lost modes; it cannot show whether samples look like
+anything, for a classifier finds a class for every image.
 """
 
-import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
+from ebmbench.report.figures.gallery import HEADINGS
+from ebmbench.report.figures.ranks import improvement_colours
 from ebmbench.report.figures.runs import ImageRun, first_array, read_image_runs
-from ebmbench.report.figures.theme import INK, WIDTH, colour, save
+from ebmbench.report.figures.theme import INK, WIDTH, save
 from ebmbench.report.results.baselines import is_baseline
-from ebmbench.report.results.kinds import NAMES, SAMPLES, kinds
+from ebmbench.report.results.groups import variants
+from ebmbench.report.results.kinds import kinds
 from ebmbench.report.results.suite import Results
 from ebmbench.report.text.images import Image
 
 SECTION = "samples"
 ORDER = 40
-HEADING = "Classes of the samples"
-ACROSS = 4
-HEIGHT = 1.5  # inches of a panel, without the names of classes
-REAL = "real test images"
+ROW, HEAD = 0.25, 0.45  # inches: of a row, and above the rows
+LETTER = 0.065  # inches that a letter of a class takes when it stands upright
+DARK = 0.85  # the place in the colours from which on a number is better read in white
+
+Row = tuple[str, Any, float | None]  # words, shares, entropy
 
 
 def draw(results: Results, folder: Path) -> list[Image]:
-    """A figure for each image dataset and kind of samples that a method has."""
-    pairs = [(dataset, kind) for dataset in results.image_datasets for kind in kinds(results.frame, dataset)]
-    return [image for pair in pairs if (image := _figure(results, *pair, folder)) is not None]
+    """A figure for each image dataset whose samples were classified."""
+    return [image for dataset in results.image_datasets if (image := _figure(results, dataset, folder)) is not None]
 
 
-def _figure(results: Results, dataset: str, kind: str, folder: Path) -> Image | None:
-    runs = [one for one in read_image_runs(results, dataset, kind) if "histogram" in one.arrays]
-    real = next((_shares(one) for one in runs if one.name == "oracle"), None)
-    found = [one for one in runs if one.name != "oracle"]
-    if all(is_baseline(one.name) for one in found):
+def _figure(results: Results, dataset: str, folder: Path) -> Image | None:
+    runs = {kind: read_image_runs(results, dataset, kind) for kind in kinds(results.frame, dataset)}
+    found = [(kind, one) for kind, some in runs.items() for one in some if "histogram" in one.arrays]
+    own = [(kind, one) for kind, one in found if not is_baseline(one.name)]
+    if not own:
         return None
-    names = _names(first_array(runs, "classes"), found[0])
-    across, down = min(ACROSS, len(found)), math.ceil(len(found) / ACROSS)
-    tall = 0.06 * max(map(len, names)) if max(map(len, names)) > 2 else 0.0
-    figure = Figure(figsize=(WIDTH * across / ACROSS, (HEIGHT + 0.45) * down + tall + 0.35), layout="constrained")
-    axes = figure.subplots(down, across, squeeze=False, sharey=True, sharex=True)
-    for axis, one in zip(axes.flat, found, strict=False):
-        _panel(axis, one, real, names)
-    for place, axis in enumerate(axes.flat):
-        axis.set_axis_off() if place >= len(found) else axis.tick_params(labelbottom=place + across >= len(found))
-    for row in axes:
-        row[0].set_ylabel("share")
-    figure.legend(handles=_legend(real is not None), loc="outside lower center", ncols=2)
-    file = f"classes-{dataset}-{kind}.svg"
-    save(figure, folder / file)
-    return _image(dataset, kind, found, file)
+    order = list(variants(results.frame, dataset))
+    own.sort(key=lambda pair: order.index(pair[1].name))  # stable: kinds stay in order
+    exact = {one.name: _row(one.name, one) for _, one in found if is_baseline(one.name)}
+    rows = [*exact.values(), *(_row(f"{one.name}, {HEADINGS[kind]}", one) for kind, one in own)]
+    file = f"classes-{dataset}.png"
+    save(_draw(rows, _names(first_array((one for _, one in found), "classes"), own[0][1])), folder / file)
+    return Image(
+        f"figures/{file}",
+        f"Shares of the classes among the samples of each method on {dataset}.",
+        f"`{dataset}`: per cent of the samples in each class, by the reference classifier; white is an even share. "
+        "`oracle` is real images.",
+        f"Classes of the samples on {dataset}",
+        closed=True,
+    )
 
 
-def _panel(axis: Axes, one: ImageRun, real: Any, names: list[str]) -> None:
-    places, shares = np.arange(len(names)), _shares(one)
-    axis.bar(places[: len(shares)], shares, color=colour(one.name), width=0.8, linewidth=0, zorder=2)
-    axis.axhline(1 / len(names), color=INK, linestyle="--", linewidth=0.8, zorder=3)
-    if real is not None:
-        axis.plot(places[: len(real)], real, linestyle="", zorder=4, **_dot())
-    long = max(map(len, names)) > 2
-    axis.set_xticks(places, names, rotation=90 if long else 0)
-    axis.grid(visible=False, axis="x")
-    axis.set_title(f"{one.name}\n{_entropy(one)}", linespacing=1.3)
-
-
-def _entropy(one: ImageRun) -> str:
-    known = one.value("class_entropy")
-    return f"entropy {known:.3g}, {one.seed}" if known is not None else one.seed
-
-
-def _shares(one: ImageRun) -> Any:
+def _row(words: str, one: ImageRun) -> Row:
     counts = one.arrays["histogram"].astype(np.float64)
-    return counts / max(1.0, float(counts.sum()))
+    return words, counts / max(1.0, float(counts.sum())), one.value("class_entropy")
+
+
+def _draw(rows: list[Row], names: list[str]) -> Figure:
+    """A cell for each row and class, and the entropy of the row's shares on the right."""
+    long = max(map(len, names)) > 2
+    above = HEAD + LETTER * max(map(len, names)) * long
+    figure = Figure(figsize=(WIDTH, above + ROW * len(rows)), layout="constrained")
+    axis = figure.subplots()
+    even = 1 / len(names)
+    places = np.clip(np.array([shares for _, shares, _ in rows]) / (2 * even), 0, 1)
+    axis.pcolormesh(places, cmap=improvement_colours(), vmin=0, vmax=1, edgecolors="white", linewidth=1)
+    for line, (_, shares, _) in enumerate(rows):
+        for column, share in enumerate(shares):
+            shade = "white" if places[line, column] > DARK else INK
+            axis.text(column + 0.5, line + 0.5, f"{100 * share:.0f}", ha="center", va="center", size=8.5, color=shade)
+    axis.set(ylim=(len(rows), 0))
+    axis.set_yticks(np.arange(len(rows)) + 0.5, [words for words, _, _ in rows])
+    axis.set_xticks(np.arange(len(names)) + 0.5, names, rotation=90 if long else 0)
+    axis.xaxis.tick_top()
+    right = axis.secondary_yaxis("right")
+    right.set_yticks(np.arange(len(rows)) + 0.5, ["–" if known is None else f"{known:.3g}" for *_, known in rows])
+    right.set_ylabel("entropy")
+    for one in (axis, right):
+        one.tick_params(length=0)
+        one.spines[:].set_visible(False)
+    axis.grid(visible=False)
+    return figure
 
 
 def _names(known: Any, one: ImageRun) -> list[str]:
     count = len(one.arrays["histogram"])
     return [str(name) for name in known] if known is not None and len(known) == count else list(map(str, range(count)))
-
-
-def _dot() -> dict[str, Any]:
-    edge = {"markeredgecolor": INK, "markeredgewidth": 0.7}
-    return {"marker": "o", "markersize": 3.2, "markerfacecolor": "white", **edge}
-
-
-def _legend(real: bool) -> list[Line2D]:
-    even = Line2D([], [], color=INK, linestyle="--", linewidth=0.8, label="even share")
-    return [even, Line2D([], [], linestyle="", label=REAL, **_dot())] if real else [even]
-
-
-def _image(dataset: str, kind: str, found: list[ImageRun], file: str) -> Image:
-    shown_as = "; ".join(f"{one.name}: {_entropy(one)}" for one in found)
-    return Image(
-        f"figures/{file}",
-        f"Shares of classes among {SAMPLES[kind]} on {dataset}. {shown_as}",
-        f"`{dataset}`, {SAMPLES[kind]}: the share of each class among all samples of the same runs, as the reference "
-        "classifier sees them, and the entropy of these shares.",
-        f"{dataset}, {NAMES[kind]}",
-        HEADING,
-    )

@@ -1,29 +1,28 @@
-"""Quality against cost: how the main metric changed while a method trained.
+"""Quality against compute: how the main metric changed while a method trained, and who led at which compute.
 
-A column of panels for each dataset: against the network passes spent, of which all methods have the same number,
-against the FLOPs of their matrix products, where they were counted, and against the seconds that they took, which
-depend on the machine. FLOPs are known at the end of a run; every step of a run costs the same, so at an earlier moment
-they are the same share of the whole as the passes are. A line is the median over the seeds that have a
-value, a band their range, a marker a moment at which the model was judged; the last is the end of training. A dashed
-line is the Gaussian baseline, which learns moments only. Images have a figure of their own, of short runs: the one kind
-of samples that every method has at every moment.
+A panel for each dataset. Against network passes, of which all methods have the same number, and in a second figure
+against the FLOPs of their matrix products, where they were counted. FLOPs are known at the end of a run; every step of
+a run costs the same, so at an earlier moment they are the same share of the whole as the passes are. A line is the
+median over the seeds that have a value, a band their range, a marker a moment at which the model was judged; the last
+is the end of training. The bar below names the method with the best median so far. A dashed line is the Gaussian
+baseline, which learns moments only. Of images it is short runs: the one kind of samples that every method has at every
+moment.
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ebmbench.report.figures.theme import WIDTH, colour, marker, plain_ticks, save
+from ebmbench.report.figures.theme import INK, WIDTH, colour, line_style, plain_ticks, save
 from ebmbench.report.results.frame import variant
-from ebmbench.report.results.groups import short_name
+from ebmbench.report.results.groups import direction, short_name
 from ebmbench.report.results.suite import Results
 from ebmbench.report.statistics.seeds import summarise
 from ebmbench.report.text.images import Image
@@ -32,12 +31,14 @@ SECTION = "costs"
 ORDER = 10
 
 REFERENCE = "gaussian"
-ACROSS = 4  # datasets beside each other
-HEIGHT = 2.6  # inches of a panel
-ALONE = 7.0  # inches of the page that one dataset takes
-AXES = {"passes": "network passes", "flops": "matrix FLOPs", "seconds": "seconds of training"}
-# A colour belongs to a method: variants of one differ by their line.
-LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
+ACROSS = 2  # datasets beside each other
+HEIGHT = 3.0  # inches of a panel
+NEAR = 1.1  # a ratio of costs that are one moment
+LETTER = 0.09  # inches of a letter in the bar of leaders
+BAR, BELOW = 0.07, 0.3  # of a panel's height: that of the bar of leaders, and how far it is below
+LIGHT = 1.6  # the sum of red, green and blue from which on a name is better read in ink
+KEYS = 5  # of the legend in a line
+AXES = {"passes": "network passes", "flops": "matrix FLOPs"}
 
 
 @dataclass(frozen=True)
@@ -59,11 +60,6 @@ class Part:
         return list(dict.fromkeys(self.curves["dataset"]))
 
     @property
-    def axes(self) -> list[str]:
-        """What there is to draw against."""
-        return [by for by in AXES if by in self.curves and self.curves[by].notna().any()]
-
-    @property
     def variants(self) -> list[str]:
         """All lines, in the order of the suite."""
         return list(dict.fromkeys(self.curves["variant"]))
@@ -76,47 +72,95 @@ def draw(results: Results, folder: Path) -> list[Image]:
         return []
     names = [variant(method, settings) for method, settings in zip(curves["method"], curves["settings"], strict=True)]
     curves = number_moments(curves.assign(variant=names, flops=share_flops(curves, results.frame)))
-    known = curves[(curves["value"] > 0) & (curves["seconds"] > 0)]
-    parts = [Part(str(metric), rows, f"cost-{metric}.svg") for metric, rows in known.groupby("metric", sort=False)]
-    return [_figure(results.frame, part, folder) for part in parts]
+    known = curves[curves["value"] > 0]
+    found = []
+    for metric, rows in known.groupby("metric", sort=False):
+        for by in (by for by in AXES if rows[by].notna().any()):
+            part = Part(str(metric), rows[rows[by].notna()], f"cost-{metric}{'' if by == 'passes' else f'-{by}'}.svg")
+            found.append(_figure(results.frame, part, by, folder))
+    return found
 
 
-def _figure(frame: pd.DataFrame, part: Part, folder: Path) -> Image:
+def _figure(frame: pd.DataFrame, part: Part, by: str, folder: Path) -> Image:
     """The curves of all methods on all datasets that share a metric."""
     across, down = min(ACROSS, len(part.datasets)), math.ceil(len(part.datasets) / ACROSS)
-    rows = len(part.axes) * down
-    figure = Figure(figsize=(WIDTH if across > 1 else ALONE, HEIGHT * rows + 0.6), layout="constrained")
-    axes = figure.subplots(rows, across, squeeze=False, sharey=True)
-    stacks = list(_stacks(axes, len(part.axes)))
-    for dataset, stack in zip(part.datasets, stacks, strict=False):
-        for axis, by in zip(stack, part.axes, strict=True):
-            _panel(axis, part.curves[part.curves["dataset"] == dataset], by, part.variants)
-            _reference(axis, frame[frame["dataset"] == dataset], part.metric)
-        stack[0].set_title(dataset)
-    for axis in (axis for stack in stacks[len(part.datasets) :] for axis in stack):
+    figure = Figure(
+        figsize=(WIDTH, HEIGHT * down + 0.3 * math.ceil((len(part.variants) + 1) / KEYS)), layout="constrained"
+    )
+    axes = figure.subplots(down, across, squeeze=False, sharey=True)
+    for axis, dataset in zip(axes.flat, part.datasets, strict=False):
+        rows = part.curves[part.curves["dataset"] == dataset]
+        medians = {str(name): compute_medians(own) for name, own in rows.groupby("variant", sort=False)}
+        _panel(axis, medians, by, part.variants)
+        _reference(axis, frame[frame["dataset"] == dataset], part.metric)
+        _leader_bar(axis, find_leaders(medians, by, direction(frame, part.metric)))
+        axis.set_title(dataset)
+    for axis in axes.flat[len(part.datasets) :]:
         axis.set_axis_off()
     for row in axes:
         row[0].set_ylabel(part.name)
     plain_ticks(axes[0, 0].yaxis, *axes[0, 0].get_ylim())  # all panels share it
-    figure.legend(handles=_legend(part.variants), loc="outside lower center", ncols=min(8, len(part.variants) + 1))
+    figure.legend(handles=_legend(part.variants), loc="outside lower center", ncols=KEYS, borderaxespad=1.0)
     save(figure, folder / part.file)
-    return _image(part)
+    return _image(part, by)
 
 
-def _panel(axis: Axes, rows: pd.DataFrame, by: str, variants: list[str]) -> None:
-    rows = rows[rows[by].notna()]
-    if rows.empty:
-        axis.set_axis_off()
-        return
-    for name, part in rows.groupby("variant", sort=False):
-        points = compute_medians(part)
-        style = _style(str(name), variants)
-        axis.plot(points[by], points["median"], linewidth=1.3, markersize=4.5, markeredgewidth=0, **style)
-        axis.fill_between(points[by], points["low"], points["high"], color=style["color"], alpha=0.13, linewidth=0)
-    axis.set(xscale="log", yscale="log", xlabel=AXES[by])
-    low, high = rows[by].min(), rows[by].max()
+def _panel(axis: Axes, medians: dict[str, pd.DataFrame], by: str, variants: list[str]) -> None:
+    for name, points in medians.items():
+        style = line_style(name, variants)
+        axis.plot(points[by], points["median"], linewidth=1.5, markersize=5, **style)
+        axis.fill_between(points[by], points["low"], points["high"], color=style["color"], alpha=0.1, linewidth=0)
+    axis.set(xscale="log", yscale="log")
+    low, high = (end([end(points[by]) for points in medians.values()]) for end in (min, max))
     axis.set_xlim(low / 1.25, high * 1.25)
+    axis.set_xlabel(AXES[by])
     plain_ticks(axis.xaxis, *axis.get_xlim())
+
+
+def find_leaders(medians: dict[str, pd.DataFrame], by: str, better: str = "lower") -> list[tuple[str, float, float]]:
+    """Who had the best last median, from which to which compute; where fewer than half were judged, nobody.
+
+    Runs are judged after about as many passes: costs that differ by a little are one moment. A lead lasts from half way
+    since the moment before to half way to the next.
+    """
+    sign = -1 if better == "higher" else 1
+    judged = sorted(
+        (float(cost), name, sign * float(value))
+        for name, points in medians.items()
+        for cost, value in zip(points[by], points["median"], strict=True)
+    )
+    present: dict[str, float] = {}
+    moments: list[tuple[float, str]] = []
+    for place, (cost, name, value) in enumerate(judged):
+        present[name] = value
+        whole = place + 1 == len(judged) or judged[place + 1][0] > NEAR * cost
+        if whole and 2 * len(present) >= len(medians):
+            moments.append((cost, min(present, key=lambda one: present[one])))
+    costs = [cost for cost, _ in moments]
+    ends = [costs[0], *(math.sqrt(one * other) for one, other in pairwise(costs)), costs[-1]]
+    leads: list[tuple[str, float, float]] = []
+    for (_, name), (start, end) in zip(moments, pairwise(ends), strict=True):
+        if leads and leads[-1][0] == name:
+            start = leads.pop()[1]
+        leads.append((name, start, end))
+    return leads
+
+
+def _leader_bar(axis: Axes, leaders: list[tuple[str, float, float]]) -> None:
+    """Below the panel, in the colour of whoever leads; names stand where there is room."""
+    left, right = axis.get_xlim()
+    span = math.log(right / left)
+    width = axis.get_figure().get_figwidth() / axis.get_gridspec().ncols - 0.8
+    place = axis.get_xaxis_transform()
+    for name, start, end in leaders:
+        end = max(end, start * (right / left) ** 0.01)
+        low = -BELOW
+        axis.fill_between([start, end], low, low + BAR, color=colour(name), transform=place, clip_on=False, linewidth=0)
+        room = width * math.log(end / start) / span
+        if LETTER * len(name) < room:
+            shade = "white" if sum(to_rgb(colour(name))) < LIGHT else INK
+            middle = math.sqrt(start * end)
+            axis.text(middle, low + BAR / 2, name, ha="center", va="center", color=shade, size=8.5, transform=place)
 
 
 def share_flops(curves: pd.DataFrame, frame: pd.DataFrame) -> pd.Series:
@@ -150,19 +194,6 @@ def compute_medians(rows: pd.DataFrame) -> pd.DataFrame:
     return found.sort_values("passes")
 
 
-def _stacks(axes: np.ndarray, size: int) -> Iterator[tuple[Axes, ...]]:
-    """The panels of each dataset, from top to bottom, row by row of datasets."""
-    for row in range(0, len(axes), size):
-        yield from zip(*axes[row : row + size], strict=True)
-
-
-def _style(name: str, variants: list[str]) -> dict[str, Any]:
-    """Colour and marker of the method, and the line of the variant among those of its method."""
-    own = [one for one in variants if one.split(" ")[0] == name.split(" ")[0]]
-    line = LINES[own.index(name) % len(LINES)]
-    return {"color": colour(name), "marker": marker(name), "linestyle": line}
-
-
 def _reference(axis: Axes, rows: pd.DataFrame, metric: str) -> None:
     known = summarise(rows[rows["method"] == REFERENCE], metric).median
     if known is not None and known > 0:
@@ -170,28 +201,18 @@ def _reference(axis: Axes, rows: pd.DataFrame, metric: str) -> None:
 
 
 def _legend(variants: list[str]) -> list[Line2D]:
-    keys = [Line2D([], [], markersize=6, linewidth=1.3, label=name, **_style(name, variants)) for name in variants]
+    keys = [Line2D([], [], markersize=6, linewidth=1.5, label=name, **line_style(name, variants)) for name in variants]
     return [*keys, Line2D([], [], linestyle=(0, (4, 3)), color=colour(REFERENCE), label=REFERENCE)]
 
 
-def _image(part: Part) -> Image:
+def _image(part: Part, by: str) -> Image:
     kinds = [kind for kind in dict.fromkeys(part.curves["samples"]) if kind]
-    of = f" of {kinds[0]}-run samples" if kinds else ""
+    of = f" of {kinds[0]} runs" if kinds else ""
     return Image(
         f"figures/{part.file}",
-        f"{part.name} over training, against {_listed(part.axes)}; {', '.join(part.variants)} on "
-        f"{', '.join(part.datasets)}",
-        f"{part.name}{of} while training: the median over the seeds at each moment that was judged, with their range; "
-        f"the last marker is the end of training; dashed: the Gaussian baseline. {_explain(part.axes)} The learning "
-        "rate falls to zero over the whole budget, so an earlier point is not what a run with that budget would have "
-        "reached.",
+        f"{part.name} against {AXES[by]} while {', '.join(part.variants)} trained on {', '.join(part.datasets)}.",
+        f"{part.name}{of} while training: medians over the seeds and their range. The bar below the axis names the "
+        "leader at that compute.",
+        f"{part.name} against {AXES[by]}",
+        closed=by != "passes",
     )
-
-
-def _listed(axes: list[str]) -> str:
-    return " and ".join([", ".join(axes[:-1]), axes[-1]])
-
-
-def _explain(axes: list[str]) -> str:
-    middle = "in the middle against the FLOPs of matrix products, " if "flops" in axes else ""
-    return f"Above against network passes, the unit of the budget, {middle}below against the seconds of one machine."

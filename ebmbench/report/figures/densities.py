@@ -1,19 +1,20 @@
 """The density that each method learned, next to the truth, on one scale of colours.
 
 The scale ends at the largest true density and goes with the square root: else the thin mass that a method spreads
-where there are no data would be invisible. The grey line is the edge of the support.
+where there are no data would be invisible. The grey line is the edge of the support. Data whose density is unknown are
+shown as points in the truth's place.
 """
 
-import math
 from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import PowerNorm
+from matplotlib.ticker import MaxNLocator
 
 from ebmbench.report.figures.maps import (
-    ACROSS,
     Panel,
+    draw_points,
     empty_panel,
     frame_panel,
     grid,
@@ -22,13 +23,14 @@ from ebmbench.report.figures.maps import (
     panels,
     truth_of,
 )
-from ebmbench.report.figures.theme import density_colours, save
+from ebmbench.report.figures.theme import INK, density_colours, save
 from ebmbench.report.results.groups import datasets, short_name
 from ebmbench.report.results.suite import Results
 from ebmbench.report.text.images import Image
 
 SECTION = "densities"
 ORDER = 10
+BAR = 0.6  # inches of the scale of colours
 
 
 def draw(results: Results, folder: Path) -> list[Image]:
@@ -44,25 +46,41 @@ def draw(results: Results, folder: Path) -> list[Image]:
 
 
 def _figure(dataset: str, found: list[Panel], metric: str, folder: Path) -> Image:
-    truth = truth_of(found)
-    shown = [_truth_panel(truth, dataset), *found] if truth is not None else found
-    figure, axes = grid(len(shown))
+    truth, first = truth_of(found), _first_panel(found)
+    shown = [first, *found] if first is not None else found
+    figure, axes = grid(shown, BAR)
     norm, window = PowerNorm(0.5, vmin=0.0, vmax=_top(found, truth)), limits(found)
     for axis, panel in zip(axes, shown, strict=True):
         _map(axis, panel, norm)
         outline(axis, truth if panel.density is not None else None)
-        frame_panel(axis, f"{panel.name}\n{panel.note}", window)
-    slim = 22 * math.ceil(len(axes) / ACROSS)
-    colours = ScalarMappable(norm, density_colours())
-    bar = figure.colorbar(colours, ax=axes, shrink=0.85, aspect=slim, pad=0.01, extend="max")
+        frame_panel(axis, panel.title, window)
+    bar = figure.colorbar(
+        ScalarMappable(norm, density_colours()),
+        ax=axes,
+        location="bottom",
+        shrink=0.6,
+        aspect=40,
+        pad=0.01,
+        extend="max",
+        ticks=MaxNLocator(4),
+    )
     bar.set_label("density (√ scale)")
     save(figure, folder / f"density-{dataset}.png")
-    return _image(dataset, found, truth, metric)
+    beside = f"{first.name} and " if first is not None else ""
+    run = f"median run by {metric}" if any(one.value is not None for one in found) else "first good run"
+    return Image(
+        f"figures/density-{dataset}.png",
+        f"Maps of {dataset}: {beside}the densities of {', '.join(one.name for one in found)}.",
+        f"`{dataset}`: {beside}the density of each method's {run}, on one scale of colours.",
+    )
 
 
-def _truth_panel(known: Panel, dataset: str) -> Panel:
-    arrays = {"x": known.arrays["x"], "y": known.arrays["y"], "model:truth": known.arrays["truth"]}
-    return Panel("truth", dataset, "truth", arrays)
+def _first_panel(found: list[Panel]) -> Panel | None:
+    """What the methods were to learn: the true density, or else the data."""
+    if (truth := truth_of(found)) is not None:
+        return Panel("truth", "", arrays=truth.arrays | {"model": truth.arrays["truth"]})
+    known = next((one.arrays for one in found if "data" in one.arrays), None)
+    return Panel("data", "held-out points", arrays={"samples": known["data"]}) if known is not None else None
 
 
 def _top(found: list[Panel], truth: Panel | None) -> float:
@@ -73,24 +91,11 @@ def _top(found: list[Panel], truth: Panel | None) -> float:
 
 
 def _map(axis: Axes, panel: Panel, norm: PowerNorm) -> None:
-    """The map of a panel, or a grey ground that says that there is none."""
+    """The map of a panel, the points of data, or a grey ground that says that there is no map."""
     if panel.density is None:
-        empty_panel(axis, "no density")
+        draw_points(axis, panel.samples, INK) if panel.name == "data" else empty_panel(axis, "no density")
         return
     x, y = panel.arrays["x"], panel.arrays["y"]
     extent = (float(x[0]), float(x[-1]), float(y[0]), float(y[-1]))
     colours = density_colours()
     axis.imshow(panel.density, colours, norm, origin="lower", extent=extent, interpolation="bilinear")
-
-
-def _image(dataset: str, found: list[Panel], truth: Panel | None, metric: str) -> Image:
-    shown = "; ".join(f"{one.name}: {one.note}{'' if one.density is not None else ', no density'}" for one in found)
-    beside = "the true density and " if truth is not None else ""
-    edge = " The grey line is the edge of the data's support." if truth is not None else ""
-    unscored = f" A method without a {metric} shows its first good run." if any(one.unscored for one in found) else ""
-    return Image(
-        f"figures/density-{dataset}.png",
-        f"Maps of {beside}the learned densities on {dataset}. {shown}",
-        f"`{dataset}`: {beside}the density of each method's median run by {metric}, on one scale of colours."
-        f"{edge}{unscored}",
-    )

@@ -1,8 +1,9 @@
 """Histories of training: loss, gradient norms of weights and along chains, and energy gap, a line for each seed.
 
-Losses of different methods mean different things, so each method has its own row and scale, logarithmic where
-positive values span decades. A run that diverged ends in a cross. A long history is thinned to every k-th row: the
-lines show tendencies, `history.csv` has all the values.
+Losses of different methods mean different things, so each method has its own panels and scales, logarithmic where
+positive values span decades. Panels follow each other without gaps: what a method does not write has none. A run that
+diverged ends in a cross. A long history is thinned to every k-th row: the lines show tendencies, `history.csv` has all
+the values.
 """
 
 import math
@@ -25,18 +26,20 @@ SECTION = "training"
 ORDER = 10
 
 COMMON = ("label", "step", "passes", "loss", "gradient_norm", "learning_rate")
-# The third panel shows the gap between the energies of negatives and of data (a gap that grows says that chains do not
-# find the model's mass), or a learned constant, or else the first column of a method's own; the fourth how steep the
-# energy is along the chains (Xu 2022, 3.2.2).
+# The third panel of a method shows the gap between the energies of negatives and of data (a gap that grows says that
+# chains do not find the model's mass), or a learned constant, or else the first column of a method's own; the fourth
+# how steep the energy is along the chains (Xu 2022, 3.2.2).
 DIAGNOSTICS = ("energy_gap", "c", "max_abs_log_g", "chain_acceptance")
 CHAINS = "chain_gradient_norm"
 NAMES = {"max_abs_log_g": "max |log g|", "c": "c (log Z)", "gradient_norm": "‖∇θ L‖", CHAINS: "‖∇x E‖ on chains"}
-POINTS = 220  # of all lines of a panel: eight rows with five seeds stay below 300 kB
-ROWS = 8  # of a figure; more methods have more figures
+POINTS = 160  # of all lines of a panel
+ACROSS, ROWS = 3, 12  # panels beside each other, and rows of a figure; more panels have more figures
 FEW = 150  # values, of which none is set aside as an outlier
 DECADES = 100.0  # a larger ratio of the bulk's ends is shown on a logarithmic scale
-# Inches: fixed, so that the rows of all methods are alike and an empty last panel leaves no gap in its column.
-LEFT, RIGHT, TOP, BOTTOM, ROW, GAP, ASIDE = 0.7, 0.12, 0.3, 0.5, 1.1, 0.36, 0.72
+COLOURS = 64  # thin lines need no more
+HEIGHT = 1.35  # inches of a panel with its title
+
+Shown = tuple[str, str, pd.DataFrame]  # method, column, history
 
 
 def draw(results: Results, folder: Path) -> list[Image]:
@@ -47,67 +50,50 @@ def draw(results: Results, folder: Path) -> list[Image]:
 def draw_dataset(results: Results, dataset: str, folder: Path) -> list[Image]:
     """The figures of one dataset; none if there are no histories."""
     methods = {name: rows for name, rows in variants(results.frame, dataset).items() if not is_baseline(name)}
-    known = [(name, found) for name, rows in methods.items() if len(found := _history(results.root, rows))]
-    ended = _diverged(results.frame, dataset)
-    figures = math.ceil(len(known) / ROWS)
-    rows = math.ceil(len(known) / max(1, figures))
-    parts = [dict(known[place * rows : (place + 1) * rows]) for place in range(figures)]
-    stems = [f"health-{dataset}{f'-{place + 1}' if place else ''}" for place in range(figures)]
-    return [_figure(part, dataset, ended, folder / f"{stem}.svg") for part, stem in zip(parts, stems, strict=True)]
+    known = {name: found for name, rows in methods.items() if len(found := _history(results.root, rows))}
+    shown = [(name, column, history) for name, history in known.items() for column in choose_columns(history)]
+    ended, size = _diverged(results.frame, dataset), ACROSS * ROWS
+    parts = [shown[place : place + size] for place in range(0, len(shown), size)]
+    stems = [f"health-{dataset}{f'-{place + 1}' if place else ''}" for place in range(len(parts))]
+    return [_figure(part, dataset, ended, folder / f"{stem}.png") for part, stem in zip(parts, stems, strict=True)]
 
 
-def _figure(found: dict[str, pd.DataFrame], dataset: str, ended: set[tuple[str, str]], file: Path) -> Image:
-    figure, axes = _panels(len(found))
-    for row, (name, history) in zip(axes, found.items(), strict=True):
-        _row(list(row), name, history, ended)
-    for column in axes.T:
-        _label_passes([axis for axis in column if axis.axison])
-    figure.align_ylabels(axes)
-    save(figure, file)
+def _figure(shown: list[Shown], dataset: str, ended: set[tuple[str, str]], file: Path) -> Image:
+    down = math.ceil(len(shown) / ACROSS)
+    figure = Figure(figsize=(WIDTH, HEIGHT * down))
+    axes = list(figure.subplots(down, ACROSS, squeeze=False).flat)
+    figure.subplots_adjust(0.07, 0.2 / down, 0.98, 1 - 0.2 / down, wspace=0.3, hspace=0.62)  # faster than a layout
+    for axis, one in zip(axes, shown, strict=False):
+        _panel(axis, *one, ended)
+    for axis in axes[len(shown) :]:
+        axis.set_axis_off()
+    save(figure, file, COLOURS)
+    names = ", ".join(dict.fromkeys(name for name, _, _ in shown))
     return Image(
         f"figures/{file.name}",
-        f"Loss, gradient norms and energy gap of {', '.join(found)} on {dataset} against network passes",
-        f"`{dataset}`: a thin line for each seed; a cross marks where a run diverged. Loss; norm of its gradient with "
-        "respect to the weights; what the method says of itself (the gap between the mean energies of negatives and of "
-        "data, or a learned constant); norm of the energy's gradient along the sampling chains, if there are any.",
+        f"Training histories of {names} on {dataset}.",
+        f"`{dataset}`, against network passes: a line for each seed; a cross marks where a run diverged.",
+        f"Training histories on {dataset}: {names}",
     )
 
 
-def _panels(rows: int) -> tuple[Figure, np.ndarray]:
-    """Four panels a row, on one axis of passes."""
-    height = TOP + rows * ROW + (rows - 1) * GAP + BOTTOM
-    panel = (WIDTH - LEFT - RIGHT - 3 * ASIDE) / 4
-    edges = {"left": LEFT / WIDTH, "right": 1 - RIGHT / WIDTH, "top": 1 - TOP / height, "bottom": BOTTOM / height}
-    figure = Figure(figsize=(WIDTH, height))
-    space = edges | {"hspace": GAP / ROW, "wspace": ASIDE / panel}
-    return figure, figure.subplots(rows, 4, squeeze=False, sharex=True, gridspec_kw=space)
+def _panel(axis: Axes, name: str, column: str, history: pd.DataFrame, ended: set[tuple[str, str]]) -> None:
+    """One column of a method's histories."""
+    _scale(axis, history[column], log=column.endswith("gradient_norm"))
+    stride = math.ceil(len(history) / POINTS)
+    for label, run in history.groupby("label", sort=False):
+        _line(axis, run.iloc[::stride], column, name)
+        if (name.split(" ")[0], str(label)) in ended:
+            _cross(axis, run, column)
+    axis.set_title(f"{name}: {NAMES.get(column, column.replace('_', ' '))}", fontsize=9.5)
+    axis.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axis.xaxis.set_major_locator(MaxNLocator(4))
 
 
-def _label_passes(column: list[Axes]) -> None:
-    """Passes below the last panel of a column; the last row may have none there."""
-    for axis in column[-1:]:
-        axis.set_xlabel("network passes")
-        axis.tick_params(labelbottom=True)
-        axis.xaxis.set_major_formatter(EngFormatter(sep=""))
-        axis.xaxis.set_major_locator(MaxNLocator(5))
-
-
-def _row(axes: list[Axes], name: str, history: pd.DataFrame, ended: set[tuple[str, str]]) -> None:
-    """The panels of one method; what it does not write leaves its place empty."""
-    own = choose_diagnostic(history)
-    shown = ["loss", "gradient_norm", own, CHAINS]
-    for axis, column in zip(axes, shown, strict=True):
-        if column not in history or not history[column].notna().any():
-            axis.set_axis_off()
-            continue
-        _scale(axis, history[column], log=column.endswith("gradient_norm"))
-        stride = math.ceil(len(history) / POINTS)
-        for label, run in history.groupby("label", sort=False):
-            _line(axis, run.iloc[::stride], column, name)
-            if (name.split(" ")[0], str(label)) in ended:
-                _cross(axis, run, column)
-        axis.set_ylabel(NAMES.get(column, column.replace("_", " ")))
-    axes[0].set_title(name, loc="left", fontweight="bold", color=INK)
+def choose_columns(history: pd.DataFrame) -> list[str]:
+    """The columns that are shown of a method, as far as it writes them."""
+    wanted = ("loss", "gradient_norm", choose_diagnostic(history), CHAINS)
+    return [column for column in wanted if column in history and history[column].notna().any()]
 
 
 def choose_diagnostic(history: pd.DataFrame) -> str:

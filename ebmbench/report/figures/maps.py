@@ -4,7 +4,7 @@ That is a typical result, neither the best nor the worst. A method without a val
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,29 +24,39 @@ from ebmbench.workspace.layout import BASELINES
 
 Array = NDArray[np.float64]
 Window = tuple[tuple[float, float], tuple[float, float]]
-ACROSS = 5
+ACROSS = (4, 5)  # panels beside each other: of these, what leaves the fewest places empty
+ARRAYS = ("x", "y", "truth", "data")  # that all runs share
+OWN = ("model", "samples", "path", "path_steps")
+TITLE = 0.23  # inches of a line of a title
+LONGEST = 14  # letters of a name on one line
 SUPPORT = 1e-3  # of the largest density; METHODS.md counts the mass outside as off the support
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One method's median run; `arrays` may lack the model, the samples or the truth."""
+    """One method's median run with its value of the main metric, if it has one; any of the arrays may be missing."""
 
     name: str
     note: str
     label: str = ""
-    arrays: Mapping[str, Array] = field(default_factory=dict)
-    unscored: bool = False  # a good run, chosen without a value of the main metric
+    arrays: dict[str, Array] = field(default_factory=dict)
+    value: float | None = None
 
     @property
     def density(self) -> Array | None:
         """The learned density, row by row of y."""
-        return self.arrays.get(f"model:{self.label}")
+        return self.arrays.get("model")
 
     @property
     def samples(self) -> Array | None:
         """Points, shape (n, 2)."""
-        return self.arrays.get(f"samples:{self.label}")
+        return self.arrays.get("samples")
+
+    @property
+    def title(self) -> str:
+        """Its name and its note, which fit above a panel."""
+        name = self.name if len(self.name) <= LONGEST else self.name.replace(" ", "\n", 1)
+        return f"{name}\n{self.note}".rstrip()
 
 
 def panels(results: Results, dataset: str) -> list[Panel]:
@@ -71,12 +81,13 @@ def limits(found: list[Panel]) -> Window:
     return x, y
 
 
-def grid(count: int) -> tuple[Figure, list[Axes]]:
-    """Square panels in rows of at most `ACROSS`; the places left over stay empty."""
-    across = min(ACROSS, count)
+def grid(shown: Sequence[Panel], below: float = 0.0) -> tuple[Figure, list[Axes]]:
+    """A square for each panel, in rows, with so many inches below; the places left over stay empty."""
+    count = len(shown)
+    across = count if count <= max(ACROSS) else min(ACROSS, key=lambda across: -count % across)
     down = math.ceil(count / across)
-    size = WIDTH / ACROSS
-    figure = Figure(figsize=(size * across, (size + 0.45) * down), layout="constrained")
+    size, lines = WIDTH / max(across, min(ACROSS)), 1 + max(one.title.count("\n") for one in shown)
+    figure = Figure(figsize=(size * across, (size + TITLE * lines) * down + below), layout="constrained")
     axes = figure.subplots(down, across, squeeze=False)
     for axis in axes.flat[count:]:
         axis.set_axis_off()
@@ -87,6 +98,11 @@ def frame_panel(axis: Axes, title: str, window: Window) -> None:
     """Equal scales, the shared window, no ticks: the shapes matter, not the coordinates."""
     axis.set(xlim=window[0], ylim=window[1], aspect="equal", xticks=[], yticks=[])
     axis.set_title(title, linespacing=1.3)
+
+
+def draw_points(axis: Axes, points: Array, shade: str) -> None:
+    """A cloud of points."""
+    axis.scatter(points[:, 0], points[:, 1], s=2, color=shade, alpha=0.6, linewidths=0)
 
 
 def empty_panel(axis: Axes, what: str) -> None:
@@ -107,12 +123,12 @@ def _panel(results: Results, name: str, rows: pd.DataFrame) -> Panel:
     label, value = median_run(rows, results.main_metric)
     if not label:
         return Panel(name, describe_verdicts(rows))
-    seed = f"seed {label.rpartition('seed=')[2]}"
-    arrays = {key: np.asarray(one, dtype=np.float64) for key, one in read_pictures(results, rows).items()}
-    if value is None:
-        return Panel(name, seed, label, arrays, unscored=True)
-    shown = value if abs(value) > ROUNDING else 0
-    return Panel(name, f"{short_name(results.main_metric)} {shown:.3g}, {seed}", label, arrays)
+    wanted = {key: key for key in ARRAYS} | {f"{key}:{label}": key for key in OWN}
+    stored = read_pictures(results, rows, wanted)
+    arrays = {wanted[key]: np.asarray(one, dtype=np.float64) for key, one in stored.items()}
+    metric = short_name(results.main_metric)
+    shown = f"{metric} {value if abs(value) > ROUNDING else 0:.3g}" if value is not None else f"no {metric}"
+    return Panel(name, shown, label, arrays, value)
 
 
 def _reach(found: list[Panel], name: str) -> tuple[float, float]:

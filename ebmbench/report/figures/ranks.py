@@ -15,7 +15,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 from matplotlib.ticker import MaxNLocator
 
-from ebmbench.report.figures.theme import EMPTY, INK, WIDTH, colour, marker, save
+from ebmbench.report.figures.theme import EMPTY, INK, WIDTH, line_style, save
 from ebmbench.report.results.suite import Results
 from ebmbench.report.statistics.contests import Contest, find_contests
 from ebmbench.report.statistics.ranks import PLACES, Estimate, improvement, mean_ranks, seed_ranks, ties
@@ -27,9 +27,9 @@ ORDER = 10
 
 FEWEST = 3  # methods; of two the table says it all
 # Inches.
-ROW, WIDEST, MATRIX, GAP, BOTTOM = 0.36, 0.62, 4.6, 0.25, 0.55
+ROW, WIDEST, MATRIX, GAP, BOTTOM = 0.34, 0.5, 3.4, 0.2, 0.6
 SIZE = 9  # of the names, in points
-NARROWEST = 2.5  # inches of the first panel; longer names make the figure wider than a page
+NARROWEST = 1.8  # inches of the first panel; longer names make the figure wider than a page
 TILT = 40  # degrees of the names above the matrix
 WORSE, BETTER = "#E8974E", "#1F4E99"
 DARK = 0.8  # the probability from which on a number is better read in white
@@ -84,9 +84,9 @@ def _rank_panel(axis: Axes, contest: Contest) -> None:
     for row, name in enumerate(names):
         if tied[row]:
             axis.axhspan(row - 0.5, row + 0.5, color=EMPTY, linewidth=0, zorder=0)
-        shade, shape = colour(name), marker(name)
-        axis.plot([ranks.low[row], ranks.high[row]], [row, row], color=shade, linewidth=2.2, alpha=0.55)
-        axis.plot(ranks.mean[row], row, shape, color=shade, markersize=7, markeredgecolor="white", zorder=3)
+        style = line_style(name, names) | {"linestyle": ""}
+        axis.plot([ranks.low[row], ranks.high[row]], [row, row], color=style["color"], linewidth=2.2, alpha=0.55)
+        axis.plot(ranks.mean[row], row, markersize=7.5, zorder=3, **style | {"markerfacecoloralt": "white"})
         axis.scatter(seeds[:, row], np.full(len(seeds), row + BELOW), s=5, color=INK, alpha=0.45, linewidth=0)
     axis.set(xlim=(0.7, count + 0.3), ylim=(count - 0.5, -0.5), xlabel="mean rank (1 is best)")
     axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=10))
@@ -105,7 +105,7 @@ def _matrix(axis: Axes, names: list[str], better: Estimate) -> None:
         for column in range(count):
             if row != column:
                 _number(axis, row, column, better)
-    axis.set(ylim=(count, 0), xlabel="probability that the row is better than the column")
+    axis.set(ylim=(count, 0), xlabel="probability that row beats column")
     axis.set_xticks(np.arange(count) + 0.5, names, rotation=TILT, ha="left", rotation_mode="anchor")
     axis.xaxis.tick_top()
     axis.xaxis.set_label_position("bottom")
@@ -131,15 +131,12 @@ def _number(axis: Axes, row: int, column: int, better: Estimate) -> None:
 
 
 def _alt(contest: Contest) -> str:
-    means = mean_ranks(contest.losses).mean
-    each = [f"{name} {format_number(float(mean), PLACES)}" for name, mean in zip(contest.names, means, strict=True)]
-    return f"Mean ranks by {contest.title} and probabilities of improvement. {', '.join(each)}"
+    return f"Mean ranks by {contest.title} of {', '.join(contest.names)}, and which method beats which."
 
 
 def _caption(contest: Contest) -> str:
     on = ", ".join(f"`{name}`" for name in contest.datasets)
     return (
-        f"Left: the mean rank by {contest.title} on {on}, with its 95 % interval; the small dots are the seeds, "
-        "shaded rows tie with the first. Right: the probability that a run of the row is better than one of the "
-        "column, bold where its interval leaves out ½."
+        f"{contest.title} on {on}. Left: mean ranks with 95 % intervals; dots are seeds, shaded rows tie with the "
+        "first. Right: bold where the interval leaves out ½."
     )

@@ -36,9 +36,9 @@ class ImageRun:
         return f"seed {self.label.rpartition('seed=')[2]}"
 
     @property
-    def note(self) -> str:
-        """The line below the name."""
-        return f"FID ratio {self.ratio:.3g}, {self.seed}" if self.ratio is not None else self.seed
+    def quality(self) -> str:
+        """Its FID ratio as text."""
+        return f"{self.ratio:.3g}" if self.ratio is not None else "–"
 
     def value(self, metric: str) -> float | None:
         """A metric of this run."""
@@ -65,23 +65,22 @@ def read_image_runs(results: Results, dataset: str, kind: str) -> list[ImageRun]
     for name, rows in variants(select_kind(results.frame, dataset, kind), dataset).items():
         label, ratio = median_run(rows, RATIO)
         if label:
-            arrays = read_pictures(results, rows)
             suffix = f":{label}:{EXACT if is_baseline(name) else kind}"
-            wanted = {key: key for key in SHARED} | {key: key + suffix for key in OWN}
-            chosen = {key: arrays[stored] for key, stored in wanted.items() if stored in arrays}
-            found.append(ImageRun(name, label, ratio, rows, chosen))
+            wanted = {key: key for key in SHARED} | {key + suffix: key for key in OWN}
+            arrays = read_pictures(results, rows, wanted)
+            found.append(ImageRun(name, label, ratio, rows, {wanted[stored]: one for stored, one in arrays.items()}))
     return found
 
 
-def read_pictures(results: Results, rows: pd.DataFrame) -> dict[str, Array]:
-    """All arrays of the cell that these rows belong to; empty if it has none."""
+def read_pictures(results: Results, rows: pd.DataFrame, wanted: Iterable[str]) -> dict[str, Array]:
+    """Of these arrays, those that the cell has that the rows belong to."""
     suite, dataset, method = (str(rows[column].iloc[0]) for column in ("suite", "dataset", "method"))
     cell = cell_folder(results.root, suite, dataset, BASELINES if is_baseline(method) else method)
     file = cell / "pictures.npz"
     if not file.is_file():
         return {}
     with np.load(file, allow_pickle=False) as stored:
-        return {name: stored[name] for name in stored.files}
+        return {name: stored[name] for name in wanted if name in stored.files}
 
 
 def first_array(runs: Iterable[ImageRun], name: str) -> Array | None:

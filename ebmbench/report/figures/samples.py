@@ -2,7 +2,17 @@
 
 from pathlib import Path
 
-from ebmbench.report.figures.maps import Panel, empty_panel, frame_panel, grid, limits, outline, panels, truth_of
+from ebmbench.report.figures.maps import (
+    Panel,
+    draw_points,
+    empty_panel,
+    frame_panel,
+    grid,
+    limits,
+    outline,
+    panels,
+    truth_of,
+)
 from ebmbench.report.figures.theme import colour, save
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.groups import datasets, variants
@@ -15,33 +25,31 @@ ORDER = 10
 
 
 def draw(results: Results, folder: Path) -> list[Image]:
-    """A figure for each dataset in the plane that has samples."""
+    """A figure for each dataset in the plane that has samples; the first is open."""
     found = {dataset: panels(results, dataset) for dataset in datasets(results.toys)}
+    shown = {dataset: some for dataset, some in found.items() if any(one.samples is not None for one in some)}
     return [
-        _figure(results, dataset, shown, folder)
-        for dataset, shown in found.items()
-        if any(one.samples is not None for one in shown)
+        _figure(results, dataset, some, folder, closed=place > 0) for place, (dataset, some) in enumerate(shown.items())
     ]
 
 
-def _figure(results: Results, dataset: str, found: list[Panel], folder: Path) -> Image:
-    figure, axes = grid(len(found))
+def _figure(results: Results, dataset: str, found: list[Panel], folder: Path, closed: bool) -> Image:
+    figure, axes = grid(found)
     truth, window = truth_of(found), limits(found)
     for axis, panel in zip(axes, found, strict=True):
         if panel.samples is not None:
-            x, y = panel.samples[:, 0], panel.samples[:, 1]
-            axis.scatter(x, y, s=3, color=colour(panel.name), alpha=0.6, linewidths=0)
+            draw_points(axis, panel.samples, colour(panel.name))
             outline(axis, truth)
         else:
             empty_panel(axis, "no samples")
-        name = "data (oracle)" if panel.name == "oracle" else panel.name
-        frame_panel(axis, f"{name}\n{panel.note}", window)
+        frame_panel(axis, panel.title, window)
     save(figure, folder / f"samples-{dataset}.png")
     return Image(
         f"figures/samples-{dataset}.png",
-        f"Samples of {', '.join(one.name for one in found)} on {dataset}",
-        f"`{dataset}`: up to 2000 samples of the same runs as above; points outside the square are not shown."
-        f"{_drawn_by(results, dataset, found)}",
+        f"Samples on {dataset} of {', '.join(one.name for one in found)}.",
+        f"`{dataset}`: samples of the same runs; `oracle` is real data.{_drawn_by(results, dataset, found)}",
+        f"Samples on {dataset}",
+        closed,
     )
 
 

@@ -1,21 +1,21 @@
-"""One visual language for all figures: white ground, quiet axes, a colour and a marker for each method that
-never change.
+"""One visual language for all figures: white ground, quiet axes, a colour and a marker for each method.
 
-Both follow from a hash of the method's name, so adding a method recolours no other. The colours are mostly Paul
-Tol's; those of the benchmark's seven methods are told apart by the colour-blind (16 or more units of CIELAB in
-Machado's simulations, a test computes them) and by their lightness on a grey printer. Where several methods share
-a panel, the marker says it once more. Densities use seaborn's `mako`, which is perceptually uniform, reversed so
-that no mass is white.
+No two methods share both. `PLACES` gives the methods that ship their pairs for good; all others take the next free
+pairs, in the order of the suite, so that adding a method recolours none that ships. The colours are mostly Paul Tol's;
+those of the benchmark's seven methods are told apart by the colour-blind (16 or more units of CIELAB in Machado's
+simulations, a test computes them) and by their lightness on a grey printer. Variants of one method share its pair and
+differ in line and fill. Densities use seaborn's `mako`, which is perceptually uniform, reversed so that no mass is
+white.
 
 Figures are byte-identical for the same data: SVG identifiers have a fixed salt, text is drawn as paths, and
 no date or program name is written.
 """
 
-import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -43,10 +43,17 @@ PALETTE = (
     "#665500",
 )
 MARKERS = ("o", "s", "^", ">", "D", "P", "X", "v", "<", "p", "h", "8")
-# A salt that gives the seven methods of the benchmark different places in the palette.
-SALT = 34518
+# A method's place is its colour and marker for good: append only. A test asks for every file of `methods/`.
+PLACES = (
+    *("dsm", "nce", "mle", "adabrm", "cd", "adance", "ssm", "ncsn", "cnce"),
+    *("ism", "fd_ssm", "rank_nce", "brm", "ace", "fce", "maximin", "icd", "jem", "stein"),
+    *("pseudo_likelihood", "ratio_matching"),
+)
+# Of variants of one method.
+LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
+FILLS = ("full", "none", "left", "bottom", "right", "top")
 INK, FAINT, EMPTY = "#333333", "#B0B0B0", "#F2F2F2"
-WIDTH = 10.0  # inches; shown at the width of a page on GitHub
+WIDTH = 7.0  # inches: words can be read at the width of a page on GitHub and, just, on a phone
 DOTS = 120  # per inch, in PNG
 MARGIN = 0.08  # inches around a figure
 LARGEST = 290_000  # bytes of a PNG; a larger one makes do with 256 colours (about half the size) or fewer
@@ -55,23 +62,26 @@ STYLE = {
     "axes.edgecolor": "#888888",
     "axes.labelcolor": INK,
     "axes.linewidth": 0.6,
-    "axes.titlesize": 10,
-    "axes.labelsize": 9,
+    "axes.titlesize": 10.5,
+    "axes.labelsize": 9.5,
     "figure.facecolor": "white",
     "font.family": "DejaVu Sans",  # ships with matplotlib: the same glyphs everywhere
-    "font.size": 9,
+    "font.size": 9.5,
     "grid.color": "#E6E6E6",
     "grid.linewidth": 0.6,
-    "legend.fontsize": 8.5,
+    "legend.fontsize": 9.5,
     "legend.frameon": False,
     "svg.fonttype": "path",
     "svg.hashsalt": "ebmbench",
     "text.color": INK,
     "xtick.color": INK,
     "ytick.color": INK,
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
 }
+
+
+_others: list[str] = []  # methods that do not ship, by the order of their places
 
 
 def colour(name: str) -> str:
@@ -79,12 +89,21 @@ def colour(name: str) -> str:
     method = name.split(" ")[0]
     if is_baseline(method):
         return FAINT if method == "oracle" else "#777777"
-    return PALETTE[_place(method)]
+    return PALETTE[_place(method) % len(PALETTE)]
 
 
 def marker(name: str) -> str:
-    """The marker of a method, where colour alone would not do."""
-    return MARKERS[_place(name.split(" ")[0])]
+    """The marker of a method: the second round through the colours has other markers than the first."""
+    place = _place(name.split(" ")[0])
+    return MARKERS[(place + place // len(PALETTE)) % len(MARKERS)]
+
+
+def line_style(name: str, names: Iterable[str]) -> dict[str, Any]:
+    """Colour and marker of the method, with the line and fill of this variant among those of its method in `names`."""
+    own = [one for one in names if one.split(" ")[0] == name.split(" ")[0]]
+    place = own.index(name) if name in own else 0
+    pair = {"color": colour(name), "marker": marker(name)}
+    return pair | {"linestyle": LINES[place % len(LINES)], "fillstyle": FILLS[place % len(FILLS)]}
 
 
 def density_colours() -> Colormap:
@@ -96,11 +115,16 @@ def density_colours() -> Colormap:
 
 
 @contextmanager
-def apply_theme() -> Iterator[None]:
-    """Set the theme for the figures made inside, and nothing outside."""
-    with matplotlib.rc_context():
-        sns.set_theme(context="paper", style="whitegrid", rc=STYLE)
-        yield
+def apply_theme(methods: Sequence[str] = ()) -> Iterator[None]:
+    """Set the theme for the figures made inside, and nothing outside; `methods` are the suite's, in its order."""
+    before = list(_others)
+    _others[:] = [name for name in dict.fromkeys(methods) if name not in PLACES]
+    try:
+        with matplotlib.rc_context():
+            sns.set_theme(context="paper", style="whitegrid", rc=STYLE)
+            yield
+    finally:
+        _others[:] = before
 
 
 def plain_ticks(axis: Axis, low: float, high: float) -> None:
@@ -110,15 +134,18 @@ def plain_ticks(axis: Axis, low: float, high: float) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def save(figure: Figure, file: Path) -> Path:
-    """Write a figure without any trace of when and by what it was made."""
+def save(figure: Figure, file: Path, colours: int | None = None) -> Path:
+    """Write a figure without any trace of when and by what it was made; a PNG with only so many colours."""
     file.parent.mkdir(parents=True, exist_ok=True)
     if file.suffix == ".svg":
         figure.savefig(file, metadata={"Date": None, "Creator": None})
         return file
     drawn = BytesIO()
-    figure.savefig(drawn, dpi=DOTS, format="png", bbox_inches="tight", pad_inches=MARGIN)
-    return write_png(Image.open(drawn), file)
+    # Who sets margins by hand has measured them: to measure once more takes twice as long.
+    crop = {"bbox_inches": "tight", "pad_inches": MARGIN} if figure.get_layout_engine() is not None else {}
+    figure.savefig(drawn, dpi=DOTS, format="png", **crop)
+    image = compact(Image.open(drawn))
+    return write_png(image.quantize(colours, dither=Image.Dither.NONE) if colours else image, file)
 
 
 def write_png(image: Image.Image, file: Path) -> Path:
@@ -140,7 +167,10 @@ def compact(image: Image.Image) -> Image.Image:
 
 
 def _place(method: str) -> int:
-    return int(hashlib.sha256(f"{SALT}:{method}".encode()).hexdigest(), 16) % len(PALETTE)
+    """Its place in `PLACES`, or behind them; a name that no suite announced takes the next free one."""
+    if method not in PLACES and method not in _others:
+        _others.append(method)
+    return (*PLACES, *_others).index(method)
 
 
 def _plain(value: float, place: int) -> str:

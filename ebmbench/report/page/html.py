@@ -193,17 +193,17 @@ def table_close(self: RendererHTML, tokens: Sequence[Token], place: int, options
 
 
 def _embed(folder: Path, source: str) -> Embedded | None:
-    """A PNG or SVG file of the folder as a data URI with its size, so that nothing moves as the page loads."""
+    """A PNG, WebP or SVG file of the folder as a data URI with its size, so that nothing moves as the page loads."""
     file = (folder / source).resolve()
     inside = file.is_relative_to(folder.resolve()) and file.is_file()
-    readers = {".png": _embed_png, ".svg": _embed_svg}
+    readers = {".png": _embed_pixels, ".webp": _embed_pixels, ".svg": _embed_svg}
     return readers[file.suffix](file) if inside and file.suffix in readers else None
 
 
-def _embed_png(file: Path) -> Embedded:
+def _embed_pixels(file: Path) -> Embedded:
     with Image.open(file) as opened:
         width, height = opened.size
-    return f"data:image/png;base64,{b64encode(file.read_bytes()).decode()}", width, height
+    return f"data:image/{file.suffix[1:]};base64,{b64encode(file.read_bytes()).decode()}", width, height
 
 
 def _embed_svg(file: Path) -> Embedded:

@@ -43,7 +43,7 @@ def edit(monkeypatch: pytest.MonkeyPatch):
         (OWN, r"seeds=\d+", "seeds=99"),
         (OWN, r'^"""', '"""More words. '),
         (OWN, r"axes\.set\(", "axes.set(title='new', "),
-        (PACKAGE / "report" / "figures" / "theme.py", "WIDTH = 10.0", "WIDTH = 11.0"),
+        (PACKAGE / "report" / "figures" / "theme.py", "WIDTH = 7.0", "WIDTH = 11.0"),
         (PACKAGE / "claims" / "testing" / "criterion.py", "ALPHA = 0.01", "ALPHA = 0.05"),
     ],
 )
