@@ -33,8 +33,9 @@ from ebmbench.metrics.common.quadrature import integrate
 from ebmbench.models import mlp
 from ebmbench.report.figures.theme import FAINT, INK, colour
 
-PAPER = "Xu (2022), section 3.1, of Ceylan & Gutmann (2018)"
+PAPER = "Xu (2022), section 3.1; of Ceylan & Gutmann (2018)"
 YEAR = 2022
+LINK = ("https://arxiv.org/abs/2211.02650", "https://proceedings.mlr.press/v80/ceylan18a.html")
 
 SIGMAS = 10 ** np.linspace(-2, 2, 9)  # in data deviations
 LOW, BEST, HIGH = "0.01", "1", "100"

@@ -31,6 +31,7 @@ from ebmbench.samplers.common.chain import SamplerSettings
 
 PAPER = "Gagnon & Lajoie, sections 5.3.2 and 6.3, figure 5"
 YEAR = 2022
+LINK = "https://arxiv.org/abs/2202.12176"
 
 CLAIM = Claim(
     sentence="Chains that are trained and sampled with elastic deformations mix much better than chains that are "

@@ -37,6 +37,7 @@ from ebmbench.samplers.common.chain import Chain
 
 PAPER = "Xu (2022), section 5.3, second explanation"
 YEAR = 2022
+LINK = "https://arxiv.org/abs/2211.02650"
 NAME = "gradient_variance_grows_with_interval"
 
 INTERVALS = (1, 5, 10, 20, 50)

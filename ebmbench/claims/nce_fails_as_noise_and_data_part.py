@@ -31,6 +31,7 @@ from ebmbench.training.trainer import Diverged, Trainer
 
 PAPER = "Xu (2022), introduction of chapter 3"
 YEAR = 2022
+LINK = "https://arxiv.org/abs/2211.02650"
 
 # By name: how far the noise's centre is moved, in data deviations, and by what its covariance is multiplied.
 NOISES = {

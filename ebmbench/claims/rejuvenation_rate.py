@@ -32,6 +32,7 @@ from ebmbench.report.figures.theme import INK, PALETTE, plain_ticks
 
 PAPER = "Xu (2022), section 3.2.1 and figure 3.1"
 YEAR = 2022
+LINK = "https://arxiv.org/abs/2211.02650"
 NAME = "rejuvenation_rate"
 
 RATES = ("0", "0.1", "0.25", "1")

@@ -25,6 +25,7 @@ from ebmbench.report.figures.theme import INK, colour
 
 PAPER = "Gagnon & Lajoie, section 6.2.1, figure 4"
 YEAR = 2022
+LINK = "https://arxiv.org/abs/2202.12176"
 
 CLAIM = Claim(
     sentence="Chains that are sampled with more noise than in training end in deeper minima, and with enough noise "

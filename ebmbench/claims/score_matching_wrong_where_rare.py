@@ -28,6 +28,7 @@ from ebmbench.report.figures.theme import INK, density_colours
 
 PAPER = "Amini, lecture 7, section 6, after Song & Ermon (2019), section 3.2.1 and figure 2"
 YEAR = 2019
+LINK = "https://arxiv.org/abs/1907.05600"
 
 REACH, CELLS, BUDGET = 8.0, 41, 1_000_000  # the source's figure shows [−8, 8]²
 DENSE, RARE = 0.05, 1e-3  # of the largest density

@@ -38,6 +38,7 @@ from ebmbench.training.trainer import Diverged, Trainer
 
 PAPER = "Xu (2022), section 3.2.2, figures 3.2 and 3.3"
 YEAR = 2022
+LINK = "https://arxiv.org/abs/2211.02650"
 
 CLAIM = Claim(
     sentence="Without spectral normalisation the mean slope v along Langevin paths grows until training collapses; "

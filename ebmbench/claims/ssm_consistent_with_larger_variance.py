@@ -31,6 +31,7 @@ from ebmbench.report.figures.theme import FAINT, INK, PALETTE, colour, plain_tic
 
 PAPER = "Xu (2022), section 2.2.3.2; Song, Garg, Shi & Ermon (2019)"
 YEAR = 2019
+LINK = ("https://arxiv.org/abs/2211.02650", "https://arxiv.org/abs/1905.07088")
 
 # Ratios are logarithms. The source gives no size; a tenth more is asked for, and power told for twice as much.
 CLAIM = Claim(

@@ -27,8 +27,9 @@ from ebmbench.methods import ssm
 from ebmbench.models import mlp
 from ebmbench.report.figures.theme import FAINT, INK, colour
 
-PAPER = "Amini, section 6, figure of the losses with and without noise; from Song & Ermon (2019), figure 1"
+PAPER = "Song & Ermon (2019), figure 1, as in Amini, section 6, losses with and without noise"
 YEAR = 2019
+LINK = "https://arxiv.org/abs/1907.05600"
 
 CLAIM = Claim(
     sentence="On data of a lower-dimensional manifold the loss of sliced score matching keeps falling and fluctuating; "

@@ -28,6 +28,7 @@ from ebmbench.report.figures.theme import FAINT, INK, colour
 
 PAPER = "Gagnon & Lajoie, section 6.1, figure 3"
 YEAR = 2022
+LINK = "https://arxiv.org/abs/2202.12176"
 
 CLAIM = Claim(
     sentence="A model trained by true contrastive divergence keeps chains that start at an image there, but chains "

@@ -82,6 +82,7 @@ class Record:
             "title": entry.title,
             "source": entry.paper,
             "year": entry.year,
+            "links": [*entry.links],
             "sentence": claim.sentence,
             "here": claim.here,
             "pilots": claim.pilots,
