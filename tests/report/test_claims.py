@@ -17,7 +17,9 @@ from ebmbench.report.claims.build import build_claims
 from ebmbench.report.claims.text import format_significant
 from ebmbench.report.compare.claims import compare_claims
 from ebmbench.report.compare.page import compare, compare_with_release
-from ebmbench.report.release import release, write_index
+from ebmbench.report.index import write_index
+from ebmbench.report.page.html import write_page
+from ebmbench.report.release import release
 from ebmbench.workspace.failures import note_failure
 from tests.claims.testing.sample import NAME, coin, known
 from tests.report.suite import write_stage_record
@@ -44,6 +46,10 @@ def project(tmp_path: Path) -> Path:
 
 def page(project: Path) -> str:
     return (project / "reports/claims/latest/claims.md").read_text(encoding="utf-8")
+
+
+def html_of(project: Path) -> str:
+    return write_page(project / "reports/claims/latest", project / "work/pages/claims.html").read_text(encoding="utf-8")
 
 
 def test_the_first_table_has_a_row_for_every_claim_with_its_verdict_and_command(project: Path) -> None:
@@ -73,14 +79,14 @@ def test_every_link_and_figure_leads_somewhere_on_both_pages(project: Path) -> N
     headings = [line.strip("# `") for line in page(project).splitlines() if line.startswith("###")]
     assert set(re.findall(r"\]\(#([^)]+)\)", page(project))) <= set(headings)
     assert all((latest / path).is_file() for path in re.findall(r"\]\((figures/[^)]+)\)", page(project)))
-    html = (latest / "index.html").read_text(encoding="utf-8")
+    html = html_of(project)
     assert set(re.findall(r'href="#([^"]+)"', html)) <= set(re.findall(r'id="([^"]+)"', html))
     assert html.count("data:image/png") == 1
 
 
 def test_what_a_failure_says_acts_on_nothing(project: Path) -> None:
     assert "<b>" not in page(project)
-    assert "<b>no</b>" not in (project / "reports/claims/latest/index.html").read_text(encoding="utf-8")
+    assert "<b>no</b>" not in html_of(project)
 
 
 def test_a_release_is_listed_and_the_next_report_is_compared_with_it(project: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ebmbench.errors import UserError
-from ebmbench.report.release import list_releases, release, write_index
+from ebmbench.report.release import release
 from ebmbench.report.results.provenance import collect_provenance, describe_versions, lock_hash
 from ebmbench.report.results.table import load_results, write_results
 from ebmbench.workspace.code_hash import versions
@@ -37,10 +37,6 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def linked(suite: str, version: str) -> str:
-    return f"[{version}]({suite}/{version}/report.md) ([page]({suite}/{version}/index.html))"
-
-
 @pytest.mark.parametrize("version", ["0.1.0", "2026.11", "v1", "1.0rc1"])
 def test_a_release_is_a_copy_of_the_latest_report(project: Path, version: str) -> None:
     target = release(project, "tiny", version)
@@ -49,38 +45,6 @@ def test_a_release_is_a_copy_of_the_latest_report(project: Path, version: str) -
     names = {file.relative_to(latest) for file in latest.rglob("*")}
     assert names == {file.relative_to(target) for file in target.rglob("*")}
     assert (target / "report.md").read_bytes() == (latest / "report.md").read_bytes()
-
-
-def test_the_index_lists_every_suite_and_the_newest_release_first(project: Path) -> None:
-    shutil.copytree(project / "reports/tiny/latest", project / "reports/other/latest")
-    (project / "reports/notes").mkdir()
-    for version in ("0.9.0", "0.10.0", "0.2.0"):
-        release(project, "tiny", version)
-    page = (project / "reports/README.md").read_text(encoding="utf-8")
-    rows = [line for line in page.splitlines() if line.startswith("| `")]
-    released = " · ".join(linked("tiny", version) for version in ("0.10.0", "0.9.0", "0.2.0"))
-    assert rows == [
-        f"| `other` | {linked('other', 'latest')} | – |",
-        f"| `tiny` | {linked('tiny', 'latest')} | {released} |",
-    ]
-
-
-def test_the_index_links_no_page_that_is_not_there(project: Path) -> None:
-    (project / "reports/tiny/latest/index.html").unlink()
-    assert "[latest](tiny/latest/report.md) |" in write_index(project).read_text(encoding="utf-8")
-
-
-def test_the_newest_release_is_found_by_number_and_a_candidate_is_older_than_its_release(project: Path) -> None:
-    for version in ("0.9.0", "0.10.0rc1", "0.10.0", "0.10.0a2", "0.10.0.post1", "v0.2"):
-        release(project, "tiny", version)
-    assert list_releases(project / "reports/tiny") == [
-        "0.10.0.post1",
-        "0.10.0",
-        "0.10.0rc1",
-        "0.10.0a2",
-        "0.9.0",
-        "v0.2",
-    ]
 
 
 def test_a_release_is_never_overwritten(project: Path) -> None:

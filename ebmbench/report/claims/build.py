@@ -1,4 +1,4 @@
-"""Build the report of a suite of claims: `claims.md`, the same as `index.html`, figures and all numbers."""
+"""Build the report of a suite of claims: `claims.md`, figures and all numbers."""
 
 import shutil
 from pathlib import Path
@@ -9,7 +9,6 @@ import pandas as pd
 from ebmbench.report.build import exchange, make_empty_folder
 from ebmbench.report.claims.collect import ClaimResult, collect_claims, criterion_verdict
 from ebmbench.report.claims.text import render_claims
-from ebmbench.report.page.html import write_page
 from ebmbench.report.results.provenance import collect_provenance
 from ebmbench.report.results.table import write_csv
 from ebmbench.report.text.images import Image
@@ -39,7 +38,6 @@ def build_claims(root: Path, params: dict[str, Any], out: Path | None = None) ->
         write_csv(pd.concat(values), fresh / "values.csv")
     if (root / PARAMS_YAML).is_file():
         (fresh / PARAMS_YAML).write_bytes(text_of(root / PARAMS_YAML))
-    write_page(fresh, PAGE)
     exchange(fresh, out)
     return out
 
