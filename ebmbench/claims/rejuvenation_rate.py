@@ -49,21 +49,28 @@ CLAIM = Claim(
     arms=RATES,
     criteria=(
         Criterion(
-            "trivial", "log of the spread of E at ℛ = 0 over that at 25 %", "below", math.log(0.1), math.log(0.01)
+            "trivial",
+            "spread of E at ℛ = 0 over that at 25 %",
+            "below",
+            math.log(0.1),
+            math.log(0.01),
+            logarithm="ratio",
         ),
         Criterion(
             "collapse",
-            "log of FID of long over short runs at ℛ = 100 %",
+            "FID of long over short runs at ℛ = 100 %",
             "above",
             math.log(Health().collapse),
             expected=math.log(3),
+            logarithm="ratio",
         ),
         Criterion(
             "best",
-            "log of long runs' FID at 10 and 25 % (mean) over the better one of 0 and 100 %",
+            "long runs' FID at 10 and 25 % (mean) over the better one of 0 and 100 %",
             "below",
             -math.log(1.1),
             expected=-math.log(2),
+            logarithm="ratio",
         ),
     ),
     caption="Left: spread of E over images, shuffled images and noise. Middle: FID of short and long runs. Right: "

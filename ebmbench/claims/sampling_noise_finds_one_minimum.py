@@ -44,9 +44,14 @@ CLAIM = Claim(
             -0.8,
         ),
         Criterion(
-            "few", "log of the effective number of digits with enough noise", "below", math.log(3), math.log(1.5)
+            "few",
+            "effective number of digits with enough noise",
+            "below",
+            math.log(3),
+            math.log(1.5),
+            logarithm="number",
         ),
-        Criterion("control", "the same with training's noise", "above", math.log(5), math.log(9)),
+        Criterion("control", "the same with training's noise", "above", math.log(5), math.log(9), logarithm="number"),
     ),
     caption="Left: effective number of digits at the minima where chains end, by noise, a line per seed; dotted, the "
     "bounds. Middle: the mean energy of these minima, less that at training's noise, in deviations of the latter. "

@@ -43,7 +43,7 @@ CLAIM = Claim(
     criteria=(
         Criterion("dense", "relative squared error where data are dense", "below", 0.05, expected=0.01),
         Criterion("rare", "relative squared error where data are rare", "above", 0.25, expected=1.0),
-        Criterion("ratio", "log(error where rare / error where dense)", "above", 2.303, expected=4.605),
+        Criterion("ratio", "error where rare / error where dense", "above", 2.303, expected=4.605, logarithm="ratio"),
     ),
     caption="The exact score, the score learned (arrows of length ‖s‖^½, on the density), and the error ‖s − s_data‖ "
     "over ‖s_data‖, at the first seed. Lines: density at 5 % and at 0.1 % of its largest.",

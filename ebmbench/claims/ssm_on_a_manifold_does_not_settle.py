@@ -43,10 +43,11 @@ CLAIM = Claim(
     criteria=(
         Criterion(
             "fluctuates",
-            "log of the loss's fluctuation without noise over that with",
+            "the loss's fluctuation without noise over that with",
             "above",
             math.log(3),
             math.log(10),
+            logarithm="ratio",
         ),
         Criterion("runs_off", "relative fall of the loss without noise", "above", 0.1, 0.5),
         Criterion("settles", "the same with noise", "below", 0.1, 0.03),

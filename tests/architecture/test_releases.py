@@ -32,8 +32,9 @@ def releases(root: Path) -> list[str]:
 def edits(root: Path, folder: str) -> list[str]:
     """What happened to a release after the commit that added it; its whole text is compared as well, for merges."""
     gone = not git(root, "ls-files", "--", folder)
-    touched = ["log", "--no-renames", "--format=", "--name-only", "HEAD", "--", folder]
-    found = [f"edited: {name}" for name in git(root, *touched, f"--diff-filter={'MT' if gone else 'MDT'}")]
+    kinds = f"--diff-filter={'MT' if gone else 'MDT'}"
+    touched = git(root, "log", "--no-renames", "--format=", "--name-only", kinds, "HEAD", "--", folder)
+    found = [f"edited: {name}" for name in touched]
     adding = list(dict.fromkeys(git(root, "log", "--no-renames", "--format=%h", "--diff-filter=A", "--", folder)))
     found += [f"added to later: {commit}" for commit in adding[:-1]]
     if gone:

@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from ebmbench.cli.main import main
 from ebmbench.report.page.html import make_anchor, render_body, render_page
@@ -110,6 +111,15 @@ def test_an_image_that_is_no_figure_of_the_report_is_its_text(path: str, tmp_pat
     found = body_of(f"![what it shows]({path})\n", folder)
     assert not [tag for tag, _ in found.tags if tag == "img"]
     assert "what it shows" in "".join(found.words)
+
+
+@pytest.mark.parametrize("kind", ["png", "gif", "webp"])
+def test_pixels_of_every_kind_are_inside_the_page_with_their_size(kind: str, tmp_path: Path) -> None:
+    frames = [Image.new("P", (120, 60), colour) for colour in (0, 9)]
+    frames[0].save(tmp_path / f"chain.{kind}", save_all=kind != "png", append_images=frames[1:])
+    ((_, attributes),) = [one for one in body_of(f"![it moves](chain.{kind})", tmp_path).tags if one[0] == "img"]
+    assert str(attributes["src"]).startswith(f"data:image/{kind};base64,")
+    assert (attributes["width"], attributes["height"]) == ("120", "60")
 
 
 @pytest.mark.parametrize(

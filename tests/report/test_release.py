@@ -11,6 +11,7 @@ from ebmbench.errors import UserError
 from ebmbench.report.release import release
 from ebmbench.report.results.provenance import collect_provenance, describe_versions, lock_hash
 from ebmbench.report.results.table import load_results, write_results
+from ebmbench.report.sections.provenance import render_provenance
 from ebmbench.workspace.code_hash import versions
 from ebmbench.workspace.failures import note_failure
 from tests.report.suite import PARAMS
@@ -147,3 +148,18 @@ def test_provenance_names_programs_and_machine(tmp_path: Path) -> None:
     assert facts["numpy"].count(".") == 2
     assert "report built with" not in facts
     assert all(facts[name] for name in ("Python", "torch", "dvc", "prefect", "system", "processor", "cores", "memory"))
+
+
+def test_provenance_is_one_line_with_everything_else_folded(checkout: Path) -> None:
+    facts = collect_provenance(checkout, "tiny", [[versions()]])
+    line, fold = render_provenance(facts).split("\n\n", 1)
+    assert "\n" not in line
+    assert line.startswith(f"Commit `{facts['commit'][:10]}` · ")
+    assert f" · torch {versions()['torch']} · " in line
+    assert facts["processor"] in line
+    assert fold.startswith("<details>\n<summary>")
+    assert fold.endswith("</details>")
+    assert all(f"| {name} | {value} |" in fold for name, value in facts.items() if name != "rebuild")
+    assert facts["rebuild"] in fold
+    changed = render_provenance(facts | {"commit": f"{facts['commit']} (with uncommitted changes)"})
+    assert changed.startswith(f"Commit `{facts['commit'][:10]}` (with uncommitted changes) · ")

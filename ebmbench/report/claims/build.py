@@ -17,7 +17,7 @@ from ebmbench.workspace.layout import PARAMS_YAML, report_folder
 
 PAGE = "claims.md"
 COLUMNS = ["claim", "verdict", "first", "again", "reason", "statistic", "rule", "criterion_verdict"]
-COLUMNS += ["mean", "low", "high", "p", "power", "mean_again"]
+COLUMNS += ["mean", "low", "high", "p", "power", "mean_again", "logarithm"]
 
 
 def build_claims(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
@@ -64,6 +64,7 @@ def _criterion_row(criterion: dict[str, Any]) -> dict[str, Any]:
         "criterion_verdict": criterion_verdict(criterion),
         **{key: criterion["finding"][key] for key in ("mean", "low", "high", "p", "power")},
         "mean_again": (criterion["again"] or {}).get("mean"),
+        "logarithm": criterion.get("logarithm", ""),
     }
 
 
