@@ -52,7 +52,7 @@ def report(arguments: argparse.Namespace) -> int:
     return {"build": _build, "page": _page, "release": _release, "index": _index}[arguments.action](arguments.target)
 
 
-def _build(_: None) -> int:
+def _build(_: str | None) -> int:
     find_root()
     from ebmbench.stages.report import main
 
@@ -69,7 +69,7 @@ def _page(folder: str | None) -> int:
     return 0
 
 
-def _index(_: None) -> int:
+def _index(_: str | None) -> int:
     root = find_root()
     from ebmbench.report.index import write_index
 
