@@ -18,6 +18,7 @@ from ebmbench.metrics.common.evaluation import Subject
 
 PAPER = "Fisher, On the Mathematical Foundations of Theoretical Statistics, 1922"
 YEAR = 1922
+LINK = "https://doi.org/10.1098/rsta.1922.0009"
 LARGEST = 3072  # coordinates of a full covariance: 32×32 in colour
 SUBSET, RANK = 2000, 256
 RIDGE = 1e-6  # of the mean variance on the diagonal, as in `Facts`: pixels that are constant stay usable

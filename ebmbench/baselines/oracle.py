@@ -13,6 +13,7 @@ from ebmbench.metrics.common.evaluation import Subject
 
 PAPER = "Lueckmann et al., Benchmarking Simulation-Based Inference, AISTATS 2021 (baselines as ordinary rows)"
 YEAR = 2021
+LINK = "https://arxiv.org/abs/2101.04653"
 
 
 def subject(

@@ -25,6 +25,7 @@ from ebmbench.samplers import mala
 
 PAPER = "Xu (2022), section 3.3, eq. 3.5 and algorithm 3.1"
 YEAR = 2022
+LINK = "https://arxiv.org/abs/2211.02650"
 
 CLAIM = Claim(
     sentence="When the frozen copy is renewed at every step, AdaNCE's gradient is that of maximum likelihood.",

@@ -25,6 +25,7 @@ from ebmbench.samplers import gibbs
 
 PAPER = "Beigy (2024), example of a Boltzmann machine (after R. Grosse)"
 YEAR = 2024
+LINK = "http://www.cs.toronto.edu/~rgrosse/courses/csc321_2017/slides/lec19.pdf"
 
 CLAIM = Claim(
     sentence="The table of a Boltzmann machine with three units: the terms and H of each state, exp(H), probabilities, "

@@ -27,6 +27,7 @@ from ebmbench.samplers import mala
 
 PAPER = "Xu (2022), section 4.4, eq. 4.12"
 YEAR = 2022
+LINK = "https://arxiv.org/abs/2211.02650"
 
 CLAIM = Claim(
     sentence="When the frozen copy is renewed at every step, self-adapting Bregman ratio matching has the gradient of "

@@ -30,8 +30,9 @@ from ebmbench.models import mlp
 from ebmbench.report.figures.theme import FAINT, INK, colour
 from ebmbench.samplers import langevin
 
-PAPER = "Jin, section 4, eq. 21; Hyvärinen (2007)"
+PAPER = "Song & Kingma (2021), as in Jin, section 4, eq. 21; Hyvärinen (2007)"
 YEAR = 2007
+LINK = "https://arxiv.org/abs/2101.03288"
 
 CLAIM = Claim(
     sentence="The gradient of contrastive divergence with one Langevin step of noise ε is ε²/2 times that of score "

@@ -23,8 +23,9 @@ from ebmbench.core.streams import stream
 from ebmbench.methods import dsm
 from ebmbench.report.figures.theme import FAINT, INK, colour, plain_ticks
 
-PAPER = "Beigy (2024), on denoising score matching; Vincent (2011)"
+PAPER = "Vincent (2011); Beigy (2024), on denoising score matching"
 YEAR = 2011
+LINK = "https://doi.org/10.1162/NECO_a_00142"
 
 # Half of the power that theory gives is asked for. Over these σ, not only small ones, the bias σ²/(1 + σ²) has a mean
 # slope of 1.6; both variances are steeper than in the limit.

@@ -31,6 +31,7 @@ from ebmbench.samplers.common.chain import SamplerSettings
 
 PAPER = "Gagnon & Lajoie, sections 5.3.2 and 6.3, figure 5"
 YEAR = 2022
+LINK = "https://arxiv.org/abs/2202.12176"
 
 CLAIM = Claim(
     sentence="Chains that are trained and sampled with elastic deformations mix much better than chains that are "
@@ -47,17 +48,19 @@ CLAIM = Claim(
         ),
         Criterion(
             "landscape",
-            "log FID from noise, trained with over without, both sampled with",
+            "FID from noise, trained with over without, both sampled with",
             "below",
             -math.log(1.1),
             -math.log(2),
+            logarithm="ratio",
         ),
         Criterion(
             "samples",
-            "log FID from noise, trained and sampled with over neither",
+            "FID from noise, trained and sampled with over neither",
             "below",
             -math.log(1.1),
             -math.log(2),
+            logarithm="ratio",
         ),
     ),
     caption="Trained and sampled with or without deformations. Left: share of chains from held-out images that still "

@@ -24,6 +24,7 @@ from ebmbench.report.figures.theme import FAINT, INK, colour, plain_ticks
 
 PAPER = "Xu (2022), table 5.2 and section 5.3"
 YEAR = 2022
+LINK = "https://arxiv.org/abs/2211.02650"
 
 INTERVALS = (1, 5, 10, 20, 50)
 PUBLISHED = {"fid": (147.82, 157.17, 165.42, 214.12, 310.54), "inception_score": (4.03, 3.74, 3.57, 3.45, 2.61)}

@@ -25,6 +25,7 @@ from ebmbench.samplers import annealed_langevin, langevin
 
 PAPER = "Amini, lecture 7, section 6, after Song & Ermon (2019), sections 3.2.2 and 4.3, figure 3"
 YEAR = 2019
+LINK = "https://arxiv.org/abs/1907.05600"
 
 # As Song & Ermon (2019) in their published code: chains from a uniform start on [−8, 8]², these steps and levels.
 CHAINS, REACH = 1280, 8.0

@@ -28,8 +28,9 @@ from ebmbench.report.figures.theme import INK, PALETTE
 from ebmbench.samplers import langevin, mala, random_walk
 from ebmbench.samplers.common.chain import SteppingSettings
 
-PAPER = "Amini, lecture 7, section 3, with figures after Ansari (2018) and Siahkoohi (2023)"
+PAPER = "Ansari (2018), the bumps; Siahkoohi (2023), the banana; both as in Amini, lecture 7, section 3"
 YEAR = 2023
+LINK = ("https://github.com/abdulfatir/sampling-methods-numpy", "https://github.com/alisiahkoohi/Langevin-dynamics")
 
 CHAINS, A = 1000, 0.2
 # Steps before the first draw, draws of each chain, and cells; a chain takes `steps` from one draw to the next.

@@ -29,6 +29,7 @@ from ebmbench.report.figures.theme import FAINT, INK, colour
 
 PAPER = "Gutmann & Hyvärinen (2010), theorem 1; Xu (2022), section 2.2.3.3; Jin, section 4.1; Beigy (2024)"
 YEAR = 2010
+LINK = ("https://proceedings.mlr.press/v9/gutmann10a.html", "https://arxiv.org/abs/2211.02650")
 
 CLAIM = Claim(
     sentence="The constant that noise-contrastive estimation learns beside the energy is the logarithm of that "

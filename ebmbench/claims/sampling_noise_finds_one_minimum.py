@@ -25,6 +25,7 @@ from ebmbench.report.figures.theme import INK, colour
 
 PAPER = "Gagnon & Lajoie, section 6.2.1, figure 4"
 YEAR = 2022
+LINK = "https://arxiv.org/abs/2202.12176"
 
 CLAIM = Claim(
     sentence="Chains that are sampled with more noise than in training end in deeper minima, and with enough noise "
@@ -43,9 +44,14 @@ CLAIM = Claim(
             -0.8,
         ),
         Criterion(
-            "few", "log of the effective number of digits with enough noise", "below", math.log(3), math.log(1.5)
+            "few",
+            "effective number of digits with enough noise",
+            "below",
+            math.log(3),
+            math.log(1.5),
+            logarithm="number",
         ),
-        Criterion("control", "the same with training's noise", "above", math.log(5), math.log(9)),
+        Criterion("control", "the same with training's noise", "above", math.log(5), math.log(9), logarithm="number"),
     ),
     caption="Left: effective number of digits at the minima where chains end, by noise, a line per seed; dotted, the "
     "bounds. Middle: the mean energy of these minima, less that at training's noise, in deviations of the latter. "

@@ -43,6 +43,7 @@ from ebmbench.samplers import langevin
 
 PAPER = "Xu (2022), section 3.2.2, eq. 3.10 and algorithm 3.2"
 YEAR = 2022
+LINK = "https://arxiv.org/abs/2211.02650"
 NAME = "spectral_norm_is_one_lipschitz"
 ROUNDING = 1.001
 

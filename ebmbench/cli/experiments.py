@@ -43,7 +43,7 @@ def claims(arguments: argparse.Namespace) -> int:
     if arguments.action == "list":
         width = max(map(len, entries("claims")), default=0)
         for entry in entries("claims").values():
-            print(f"{entry.name:<{width}}  {entry.title} ({entry.paper})")
+            print(f"{entry.name:<{width}}  {entry.title} ({', '.join([entry.paper, *entry.links])})")
         return 0
     if not arguments.names:
         raise UserError("claims run: found no name, allowed: names that `ebmbench claims` lists")

@@ -13,7 +13,7 @@ from ebmbench.workspace.layout import WORK
 if TYPE_CHECKING:
     from ebmbench.workspace.disk import Share
 
-LIST_TEXT = "List methods, datasets, metrics, samplers, models and baselines with paper and year"
+LIST_TEXT = "List methods, datasets, metrics, samplers, models and baselines with paper, year and link"
 SUITE_TEXT = "List the suites, or write one into params.yaml"
 CLEAN_TEXT = (
     "Remove from work/ what is cheap to lose: finished results (runs/ and DVC's cache have them), logs, leftovers. "
@@ -46,7 +46,8 @@ def list_plugins(arguments: argparse.Namespace) -> int:
         print(title)
         width = max(map(len, entries(kind)), default=0)
         for entry in entries(kind).values():
-            print(f"  {entry.name:<{width}}  {entry.year}  {entry.title}\n  {'':<{width}}        {entry.paper}")
+            lines = [f"{entry.year}  {entry.title}", *(f"      {line}" for line in (entry.paper, *entry.links))]
+            print(f"  {entry.name:<{width}}  " + f"\n  {'':<{width}}  ".join(lines))
         print()
     return 0
 

@@ -1,4 +1,4 @@
-"""`ebmbench report`, which builds, releases or exports a report, and `ebmbench compare`, which compares two."""
+"""`ebmbench report`, which builds, shows, releases or exports a report, and `ebmbench compare`, which compares two."""
 
 import argparse
 from pathlib import Path
@@ -6,24 +6,29 @@ from typing import Any
 
 from ebmbench.cli.command import add_command, explain_write_errors, find_root
 from ebmbench.errors import UserError
-from ebmbench.workspace.layout import current_report
+from ebmbench.workspace.layout import BROWSER_PAGES, current_report
 
 REPORT_TEXT = (
-    "Build reports/<suite>/latest (or draft, if it is partial or edited), release it as a version that is never edited "
-    "again, or export its numbers (docs/results.md explains the columns)"
+    "Build reports/<suite>/latest (or draft, if it is partial or edited), write it as one page for the browser (page), "
+    "release it as a version that is never edited again, export its numbers (docs/results.md explains the columns), or "
+    "write the leaderboard of all suites, reports/README.md (index)"
 )
-REPORT_EXAMPLE = "ebmbench report | ebmbench report release 0.1.0 | ebmbench report export results.parquet"
+REPORT_EXAMPLE = "ebmbench report | ebmbench report page | ebmbench report export results.parquet"
+ACTIONS = ["build", "page", "release", "export", "index"]
 COMPARE_TEXT = "Compare two reports: which numbers moved by more than their interval, which parameters and code changed"
-COMPARE_EXAMPLE = "ebmbench compare HEAD~1 | ebmbench compare v0.2.0 main | ebmbench compare reports/quick/0.2.0"
+COMPARE_EXAMPLE = "ebmbench compare HEAD~1 | ebmbench compare v0.2.0 main | ebmbench compare reports/mine/0.1.0"
 
 
 def add_commands(commands: Any) -> None:
     """Register `report` and `compare`."""
     command = add_command(commands, "report", REPORT_TEXT, REPORT_EXAMPLE, report)
-    command.add_argument("action", nargs="?", choices=["build", "release", "export"], default="build")
-    target = "the version to release, e.g. 0.1.0; or the file to export to, .csv, .json or .parquet"
-    command.add_argument("target", nargs="?", metavar="VERSION|FILE", help=target)
-    source = "export: the report to take the numbers from, e.g. reports/quick/0.3.0 (default: the present one)"
+    command.add_argument("action", nargs="?", choices=ACTIONS, default="build")
+    target = (
+        "page: a report's folder (default: the present one); release: the version, e.g. 0.1.0; export: the file, .csv, "
+        ".json or .parquet"
+    )
+    command.add_argument("target", nargs="?", metavar="FOLDER|VERSION|FILE", help=target)
+    source = "export: the report to take the numbers from, e.g. reports/toy2d/latest (default: the present one)"
     command.add_argument("--from", dest="source", type=Path, metavar="FOLDER", help=source)
 
     command = add_command(commands, "compare", COMPARE_TEXT, COMPARE_EXAMPLE, compare)
@@ -37,19 +42,17 @@ def add_commands(commands: Any) -> None:
 
 
 def report(arguments: argparse.Namespace) -> int:
-    """Build, release or export the report."""
+    """Build, show, release or export the report, or write the page of all."""
     if arguments.source and arguments.action != "export":
         raise UserError(f"report {arguments.action}: found --from, allowed: only with export")
-    if arguments.action == "build":
-        return _build(arguments.target)
-    if arguments.action == "release":
-        return _release(arguments.target)
-    return _export(arguments.target, arguments.source)
+    if arguments.action in ("build", "index") and arguments.target is not None:
+        raise UserError(f"report {arguments.action}: found '{arguments.target}', allowed: nothing more")
+    if arguments.action == "export":
+        return _export(arguments.target, arguments.source)
+    return {"build": _build, "page": _page, "release": _release, "index": _index}[arguments.action](arguments.target)
 
 
-def _build(target: str | None) -> int:
-    if target is not None:
-        raise UserError(f"report build: found '{target}', allowed: nothing more")
+def _build(_: str | None) -> int:
     root = find_root()
     from ebmbench.report.results.header import describe_outdated
     from ebmbench.stages.report import main
@@ -58,6 +61,24 @@ def _build(target: str | None) -> int:
     if older := describe_outdated(root):
         print(f"{older}; `ebmbench run --suite SUITE` makes one anew")
     return code
+
+
+def _page(folder: str | None) -> int:
+    root = find_root()
+    from ebmbench.report.page.html import write_page
+
+    report = Path(folder) if folder else current_report(root, _suite(root))
+    name = "-".join(report.resolve().parts[-2:])
+    print(write_page(report, root / BROWSER_PAGES / f"{name}.html").relative_to(root))
+    return 0
+
+
+def _index(_: str | None) -> int:
+    root = find_root()
+    from ebmbench.report.index import write_index
+
+    print(write_index(root).relative_to(root))
+    return 0
 
 
 def _release(version: str | None) -> int:

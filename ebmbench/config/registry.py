@@ -1,12 +1,13 @@
 """The name is the key: `dsm` is `methods/dsm.py`. The folder *is* the list; there is no other.
 
 Every file of a kind's folder is an entry and must define what `REQUIRED` lists; what entries share is in a subfolder.
-What a file says of itself (the docstring's first line and constants as `PAPER`, `YEAR`, `DIRECTION`) is read from its
+What a file says of itself (the docstring's first line and constants as `PAPER`, `LINK`, `DIRECTION`) is read from its
 syntax tree, so that listing and reporting import no torch, and a stage imports the one method it runs and no other.
 """
 
 import ast
 import importlib
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -27,12 +28,14 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     "claims": ("PAPER", "YEAR", "CLAIM", "measure", "statistics", "draw"),
 }
 KINDS = tuple(REQUIRED)
+ADDRESS = re.compile(r"https?://[^\s()<>]+")  # brackets would end a link in Markdown; write %28 and %29
 
 
 @dataclass(frozen=True)
 class Entry:
     """What a file says of itself.
 
+    `links` are addresses of the papers that `paper` names between semicolons, in that order (`LINK`, one or several).
     Of metrics, `direction` is "lower", "higher" or, of diagnostics, "none", `samples` says whether it judges samples
     (`SAMPLES = True`), each kind of them apart, and `gap` names the metric that decides in its stead who is bold
     (`GAP`). Of methods, `remark` is what a reader of results must know (`REMARK`), and `published` are published values
@@ -43,6 +46,7 @@ class Entry:
     title: str
     paper: str
     year: int
+    links: tuple[str, ...] = ()
     direction: str = ""
     samples: bool = False
     gap: str = ""
@@ -94,6 +98,7 @@ def _read(file: Path, required: tuple[str, ...]) -> Entry | None:
         title=title,
         paper=str(constants["PAPER"]),
         year=_year(file, constants.get("YEAR", 0)),
+        links=_links(file, constants.get("LINK", ())),
         direction=str(constants.get("DIRECTION", "")),
         samples=bool(constants.get("SAMPLES", False)),
         gap=str(constants.get("GAP", "")),
@@ -115,6 +120,13 @@ def _year(file: Path, value: object) -> int:
         return int(str(value))
     except ValueError as error:
         raise UserError(f"{_shown(file)}: YEAR: found {value!r}, allowed: a whole number") from error
+
+
+def _links(file: Path, value: object) -> tuple[str, ...]:
+    links = value if isinstance(value, tuple) else (value,)
+    if not all(isinstance(link, str) and ADDRESS.fullmatch(link) for link in links):
+        raise UserError(f"{_shown(file)}: LINK: found {value!r}, allowed: addresses that begin with https://")
+    return links
 
 
 def _shown(file: Path) -> str:

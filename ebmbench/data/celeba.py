@@ -29,6 +29,7 @@ from ebmbench.errors import UserError
 
 PAPER = "Liu, Luo, Wang & Tang, Deep learning face attributes in the wild, ICCV 2015"
 YEAR = 2015
+LINK = "https://arxiv.org/abs/1411.7766"
 LICENCE = "non-commercial research only"
 CLASSES: list[str] = []
 

@@ -6,6 +6,7 @@ from ebmbench.data.common.densities import Squares
 
 PAPER = "Grathwohl et al., FFJORD, ICLR 2019 (customary toy; smoothed here so that the score exists)"
 YEAR = 2019
+LINK = "https://arxiv.org/abs/1810.01367"
 LICENCE = "CC0-1.0"
 
 

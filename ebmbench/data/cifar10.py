@@ -27,6 +27,7 @@ PAPER = (
     "Krizhevsky, Learning multiple layers of features from tiny images, technical report, University of Toronto, 2009"
 )
 YEAR = 2009
+LINK = "https://www.cs.toronto.edu/~kriz/learning-features-2009-TR.pdf"
 LICENCE = "none stated by its authors"
 CLASSES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 

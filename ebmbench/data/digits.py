@@ -11,6 +11,7 @@ from ebmbench.data.common.images import DATA_SEED, Images, draw_stratified
 
 PAPER = "Alpaydin & Kaynak, Optical recognition of handwritten digits, UCI Machine Learning Repository, 1998"
 YEAR = 1998
+LINK = "https://doi.org/10.24432/C50P49"
 LICENCE = "CC-BY-4.0"
 FILES = False  # they come with scikit-learn
 CLASSES = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]

@@ -8,6 +8,7 @@ from ebmbench.data.common.densities import Mixture
 
 PAPER = "Grathwohl et al., FFJORD, ICLR 2019 (customary toy; radius and deviation are ours)"
 YEAR = 2019
+LINK = "https://arxiv.org/abs/1810.01367"
 LICENCE = "CC0-1.0"
 
 

@@ -8,6 +8,7 @@ from ebmbench.data.common.images import Images
 
 PAPER = "Xiao, Rasul & Vollgraf, Fashion-MNIST: a novel image dataset for benchmarking ML algorithms, 2017"
 YEAR = 2017
+LINK = "https://arxiv.org/abs/1708.07747"
 LICENCE = "MIT"
 CLASSES = ["T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"]
 CONTENT = {  # MD5 sums of the unpacked files; torchvision has those of the packed ones

@@ -11,6 +11,7 @@ from ebmbench.data.common.densities import Mixture
 
 PAPER = "Pedregosa et al., Scikit-learn, JMLR 12 (make_moons), 2011"
 YEAR = 2011
+LINK = "https://jmlr.org/papers/v12/pedregosa11a.html"
 LICENCE = "CC0-1.0"
 
 

@@ -9,6 +9,7 @@ from ebmbench.data.common.densities import Mixture
 
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
 YEAR = 2019
+LINK = "https://arxiv.org/abs/1907.05600"
 LICENCE = "CC0-1.0"
 
 

@@ -20,6 +20,7 @@ from ebmbench.methods.common.adaptive_noise import AdaptiveNoise, AdaptiveNoiseS
 
 PAPER = "Xu, Self-Adapting Noise-Contrastive Estimation for Energy-Based Models, Tsinghua University thesis, 2022"
 YEAR = 2022
+LINK = "https://arxiv.org/abs/2211.02650"
 REMARK = "Its training chains start at noise and go on in a persistent buffer."
 # Table 5.2 of the thesis: values by the interval 𝒦.
 PUBLISHED = {

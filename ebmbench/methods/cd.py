@@ -24,6 +24,7 @@ from ebmbench.samplers.common.choice import Sampler
 
 PAPER = "Hinton, Training Products of Experts by Minimizing Contrastive Divergence, 2002; PCD: Tieleman, ICML 2008"
 YEAR = 2002
+LINK = ("https://doi.org/10.1162/089976602760128018", "https://doi.org/10.1145/1390156.1390290")
 REMARK = "Its training chains start at the data, those of `mle` at noise: compare their rows to see the effect."
 EXAMPLES = [{"persistent": True, "chains": 40}]
 RECOVERY = {"sampler": {"kind": "mala", "steps": 3, "step_size": 0.5}}

@@ -23,6 +23,7 @@ from ebmbench.samplers.common.choice import Sampler
 
 PAPER = "Vincent, A Connection Between Score Matching and Denoising Autoencoders, Neural Computation 23(7), 2011"
 YEAR = 2011
+LINK = "https://doi.org/10.1162/NECO_a_00142"
 REMARK = (
     "It learns the density of the data *smoothed* by noise of deviation σ, which is what is judged and sampled: even a "
     "perfect fit has a KL above zero; `kl_target` compares with the smoothed data."

@@ -26,6 +26,7 @@ from ebmbench.samplers.common.choice import Sampler
 
 PAPER = "Younes, On the convergence of Markovian stochastic algorithms, 1999; Du & Mordatch, NeurIPS 2019"
 YEAR = 1999
+LINK = ("https://doi.org/10.1080/17442509908834179", "https://arxiv.org/abs/1903.08689")
 REMARK = "Its training chains start at noise and go on in a persistent buffer, unless its settings say otherwise."
 EXAMPLES = [{"init": "noise", "energy_penalty": 0.1}]
 RECOVERY = {"sampler": {"kind": "mala", "steps": 3, "step_size": 0.5}, "buffer": 1024, "rejuvenation": 0.0}

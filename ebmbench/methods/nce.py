@@ -33,6 +33,7 @@ from ebmbench.samplers.common.choice import Sampler
 
 PAPER = "Gutmann & Hyvärinen, Noise-contrastive estimation, AISTATS 2010"
 YEAR = 2010
+LINK = "https://proceedings.mlr.press/v9/gutmann10a.html"
 EXAMPLES = [{"noise": "uniform", "ratio": 3}]
 RECOVERY = {"ratio": 4}
 RECOVERY_STEPS = 900  # in ten dimensions a classifier is soon sure, and learns slowly

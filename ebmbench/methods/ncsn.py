@@ -28,6 +28,7 @@ from ebmbench.samplers import annealed_langevin
 
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
 YEAR = 2019
+LINK = "https://arxiv.org/abs/1907.05600"
 REMARK = (
     "It learns scores of the data *smoothed* by noise of several deviations σ; the density that is judged is that of "
     "the probability-flow ODE through all of them, down to the narrowest: even a perfect fit has a KL above zero; "

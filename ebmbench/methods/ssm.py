@@ -27,6 +27,7 @@ from ebmbench.samplers.common.choice import Sampler
 
 PAPER = "Song, Garg, Shi & Ermon, Sliced Score Matching: A Scalable Approach to Density and Score Estimation, UAI 2019"
 YEAR = 2019
+LINK = "https://arxiv.org/abs/1905.07088"
 REMARK = "With `sigma` above zero, as on images, it learns the data *smoothed* by noise of that deviation."
 EXAMPLES = [{"directions": "sphere", "variance_reduced": False, "projections": 2}]
 

@@ -8,6 +8,7 @@ from ebmbench.metrics.common.evaluation import Evaluation, Value
 
 PAPER = "Neal, Annealed Importance Sampling, Statistics and Computing 11, 2001"
 YEAR = 2001
+LINK = "https://doi.org/10.1023/A:1008923215028"
 DIRECTION = "none"
 NEEDS = ("energy",)
 

@@ -10,6 +10,7 @@ from ebmbench.metrics.common.evaluation import Evaluation, Unavailable, Value
 
 PAPER = "Grosse et al., Sandwiching the marginal likelihood using bidirectional Monte Carlo, arXiv 2015"
 YEAR = 2015
+LINK = "https://arxiv.org/abs/1511.02543"
 DIRECTION = "none"
 NEEDS = ("energy", "samples")
 FLOOR = 0.0  # up to its error

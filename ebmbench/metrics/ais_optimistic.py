@@ -19,6 +19,7 @@ from ebmbench.metrics.log_likelihood import mean_value
 
 PAPER = "Neal, Annealed Importance Sampling, Statistics and Computing 11, 2001"
 YEAR = 2001
+LINK = "https://doi.org/10.1023/A:1008923215028"
 DIRECTION = "higher"
 GAP = "oracle_gap"  # where the truth is known
 NEEDS = ("energy",)

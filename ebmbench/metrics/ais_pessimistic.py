@@ -10,6 +10,7 @@ from ebmbench.metrics.common.evaluation import Evaluation, Unavailable, Value
 
 PAPER = "Burda et al., Accurate and Conservative Estimates of MRF Log-likelihood using Reverse Annealing, AISTATS 2015"
 YEAR = 2015
+LINK = "https://arxiv.org/abs/1412.8566"
 DIRECTION = "higher"
 GAP = "oracle_gap"  # where the truth is known
 NEEDS = ("energy", "samples")

@@ -15,6 +15,7 @@ from ebmbench.metrics.common.fidelity import classifier, generated_images, level
 
 PAPER = "Shannon, A Mathematical Theory of Communication, Bell System Technical Journal 27, 1948"
 YEAR = 1948
+LINK = "https://doi.org/10.1002/j.1538-7305.1948.tb01338.x"
 DIRECTION = "higher"
 SAMPLES = True
 NEEDS = ("images", "samples")

@@ -10,6 +10,7 @@ from ebmbench.metrics.common.neighbours import expected_coverage
 
 PAPER = "Naeem et al., Reliable Fidelity and Diversity Metrics for Generative Models, ICML 2020"
 YEAR = 2020
+LINK = "https://arxiv.org/abs/2002.09797"
 DIRECTION = "higher"
 SAMPLES = True
 NEEDS = ("images", "samples")

@@ -9,6 +9,7 @@ from ebmbench.metrics.common.fidelity import WIDER, fidelity
 
 PAPER = "Naeem et al., Reliable Fidelity and Diversity Metrics for Generative Models, ICML 2020"
 YEAR = 2020
+LINK = "https://arxiv.org/abs/2002.09797"
 DIRECTION = "higher"
 SAMPLES = True
 NEEDS = ("images", "samples")

@@ -9,6 +9,7 @@ from ebmbench.metrics.common.mixing import effective_sample_size, make_value, re
 
 PAPER = "Vehtari et al., Rank-Normalization, Folding, and Localization: An Improved R̂, Bayesian Analysis 16(2), 2021"
 YEAR = 2021
+LINK = "https://doi.org/10.1214/20-BA1221"
 DIRECTION = "none"
 NEEDS = ("trace",)
 

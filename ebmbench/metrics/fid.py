@@ -8,6 +8,7 @@ from ebmbench.metrics.common.fidelity import fidelity
 
 PAPER = "Heusel et al., GANs Trained by a Two Time-Scale Update Rule Converge to a Local Nash Equilibrium, NeurIPS 2017"
 YEAR = 2017
+LINK = "https://arxiv.org/abs/1706.08500"
 DIRECTION = "lower"
 SAMPLES = True
 NEEDS = ("images", "samples")

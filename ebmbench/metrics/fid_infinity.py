@@ -20,6 +20,7 @@ from ebmbench.metrics.common.fidelity import SEED, fidelity
 
 PAPER = "Chong & Forsyth, Effectively Unbiased FID and Inception Score and Where to Find Them, CVPR 2020"
 YEAR = 2020
+LINK = "https://arxiv.org/abs/1911.07023"
 DIRECTION = "lower"
 SAMPLES = True
 NEEDS = ("images", "samples")

@@ -4,6 +4,7 @@ from ebmbench.metrics.common.evaluation import Evaluation, Value
 
 PAPER = "Hyvärinen, Estimation of Non-Normalized Statistical Models by Score Matching, JMLR 2005"
 YEAR = 2005
+LINK = "https://jmlr.org/papers/v6/hyvarinen05a.html"
 DIRECTION = "lower"
 NEEDS = ("energy", "density")
 

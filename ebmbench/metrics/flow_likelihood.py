@@ -14,6 +14,7 @@ from ebmbench.metrics.log_likelihood import mean_value
 
 PAPER = "Song et al., Score-Based Generative Modeling through Stochastic Differential Equations, ICLR 2021"
 YEAR = 2021
+LINK = "https://arxiv.org/abs/2011.13456"
 DIRECTION = "higher"
 NEEDS = ("flow",)
 EVENTS = 200

@@ -9,6 +9,7 @@ from ebmbench.metrics.common.fidelity import WHOLE, fidelity
 
 PAPER = "Salimans et al., Improved Techniques for Training GANs, NeurIPS 2016"
 YEAR = 2016
+LINK = "https://arxiv.org/abs/1606.03498"
 DIRECTION = "higher"
 SAMPLES = True
 NEEDS = ("images", "samples")

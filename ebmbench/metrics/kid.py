@@ -11,6 +11,7 @@ from ebmbench.metrics.common.fidelity import WHOLE, fidelity
 
 PAPER = "Bińkowski et al., Demystifying MMD GANs, ICLR 2018"
 YEAR = 2018
+LINK = "https://arxiv.org/abs/1801.01401"
 DIRECTION = "lower"
 SAMPLES = True
 NEEDS = ("images", "samples")

@@ -4,6 +4,7 @@ from ebmbench.metrics.common.evaluation import Evaluation, Value
 
 PAPER = "Kullback & Leibler, On Information and Sufficiency, 1951"
 YEAR = 1951
+LINK = "https://doi.org/10.1214/aoms/1177729694"
 DIRECTION = "lower"
 NEEDS = ("energy", "density")
 

@@ -12,6 +12,7 @@ from ebmbench.metrics.common.evaluation import Evaluation, Unavailable, Value
 
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
 YEAR = 2019
+LINK = "https://arxiv.org/abs/1907.05600"
 DIRECTION = "lower"
 NEEDS = ("energy", "density", "flow")
 

@@ -4,6 +4,7 @@ from ebmbench.metrics.common.evaluation import Evaluation, Value
 
 PAPER = "Vincent, A Connection Between Score Matching and Denoising Autoencoders, Neural Computation 23(7), 2011"
 YEAR = 2011
+LINK = "https://doi.org/10.1162/NECO_a_00142"
 DIRECTION = "lower"
 NEEDS = ("energy", "target")
 

@@ -21,6 +21,7 @@ from ebmbench.metrics.common.evaluation import Evaluation, Unavailable, Value
 
 PAPER = "Cover & Thomas, Elements of Information Theory, 1991 (theorem 2.5.3, the chain rule)"
 YEAR = 1991
+LINK = "https://doi.org/10.1002/0471200611"
 DIRECTION = "lower"
 NEEDS = ("energy", "density")
 VALLEY = 0.75  # squares of a checkerboard, which touch at corners, have ½ there

@@ -9,6 +9,7 @@ from ebmbench.metrics.kl_weights import split
 
 PAPER = "Cover & Thomas, Elements of Information Theory, 1991 (theorem 2.5.3, the chain rule)"
 YEAR = 1991
+LINK = "https://doi.org/10.1002/0471200611"
 DIRECTION = "lower"
 NEEDS = ("energy", "density")
 

@@ -8,6 +8,7 @@ from ebmbench.metrics.common.evaluation import Evaluation, Value
 
 PAPER = "Theis et al., A note on the evaluation of generative models, ICLR 2016"
 YEAR = 2016
+LINK = "https://arxiv.org/abs/1511.01844"
 DIRECTION = "higher"
 GAP = "oracle_gap"  # decides who is bold: the same information, with a zero
 NEEDS = ("energy",)

@@ -4,6 +4,7 @@ from ebmbench.metrics.common.evaluation import Evaluation, Unavailable, Value
 
 PAPER = "Gutmann & Hyvärinen, Noise-contrastive estimation, AISTATS 2010"
 YEAR = 2010
+LINK = "https://proceedings.mlr.press/v9/gutmann10a.html"
 DIRECTION = "lower"
 NEEDS = ("energy", "learned")
 

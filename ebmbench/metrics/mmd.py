@@ -14,6 +14,7 @@ from ebmbench.metrics.common.evaluation import Evaluation, Unavailable, Value
 
 PAPER = "Gretton et al., A Kernel Two-Sample Test, JMLR 13, 2012"
 YEAR = 2012
+LINK = "https://jmlr.org/papers/v13/gretton12a.html"
 DIRECTION = "lower"
 SAMPLES = True
 NEEDS = ("samples",)

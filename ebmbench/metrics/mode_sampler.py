@@ -9,6 +9,7 @@ from ebmbench.metrics.mode_density import region_weights, weight_error
 
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
 YEAR = 2019
+LINK = "https://arxiv.org/abs/1907.05600"
 DIRECTION = "lower"
 SAMPLES = True
 NEEDS = ("samples", "density")

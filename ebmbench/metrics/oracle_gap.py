@@ -5,6 +5,7 @@ from ebmbench.metrics.log_likelihood import mean_value
 
 PAPER = "Theis et al., A note on the evaluation of generative models, ICLR 2016"
 YEAR = 2016
+LINK = "https://arxiv.org/abs/1511.01844"
 DIRECTION = "lower"
 GAP = "kl"  # decides who is bold: the same without the noise of the test set
 NEEDS = ("energy", "density")

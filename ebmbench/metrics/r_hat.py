@@ -12,6 +12,7 @@ from ebmbench.metrics.common.mixing import make_value, r_hat, read_trace
 
 PAPER = "Vehtari et al., Rank-Normalization, Folding, and Localization: An Improved R̂, Bayesian Analysis 16(2), 2021"
 YEAR = 2021
+LINK = "https://doi.org/10.1214/20-BA1221"
 DIRECTION = "none"
 NEEDS = ("trace",)
 FLOOR = 1.1

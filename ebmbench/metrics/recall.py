@@ -5,6 +5,7 @@ from ebmbench.metrics.common.fidelity import NEIGHBOURS, fidelity
 
 PAPER = "Kynkäänniemi et al., Improved Precision and Recall Metric for Assessing Generative Models, NeurIPS 2019"
 YEAR = 2019
+LINK = "https://arxiv.org/abs/1904.06991"
 DIRECTION = "higher"
 SAMPLES = True
 NEEDS = ("images", "samples")

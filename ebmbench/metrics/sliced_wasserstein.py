@@ -15,6 +15,7 @@ from ebmbench.metrics.common.evaluation import Evaluation, Value
 
 PAPER = "Bonneel et al., Sliced and Radon Wasserstein Barycenters of Measures, JMIV 2015"
 YEAR = 2015
+LINK = "https://doi.org/10.1007/s10851-014-0506-3"
 DIRECTION = "lower"
 SAMPLES = True
 NEEDS = ("samples",)

@@ -4,6 +4,7 @@ from ebmbench.metrics.common.evaluation import Evaluation, Value
 
 PAPER = "Gibbs & Su, On Choosing and Bounding Probability Metrics, 2002"
 YEAR = 2002
+LINK = "https://doi.org/10.1111/j.1751-5823.2002.tb00178.x"
 DIRECTION = "lower"
 NEEDS = ("energy", "density")
 

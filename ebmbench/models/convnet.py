@@ -36,6 +36,7 @@ from ebmbench.models.common.spectral import Spectral
 
 PAPER = "Xu, Self-Adapting Noise-Contrastive Estimation for Energy-Based Models, Tsinghua University thesis, 2022"
 YEAR = 2022
+LINK = "https://arxiv.org/abs/2211.02650"
 EXAMPLE = {"variant": "A", "width": 0.05}
 EXAMPLE_SHAPE = (1, 28, 28)
 SETTLE = 50  # power iterations that follow a jump of the weights

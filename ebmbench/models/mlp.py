@@ -17,6 +17,7 @@ from ebmbench.models.common.trunk import TrunkNetwork, TrunkSettings
 
 PAPER = "LeCun et al., A Tutorial on Energy-Based Learning, 2006 (any network is an energy; initialisation is ours)"
 YEAR = 2006
+LINK = "http://yann.lecun.com/exdb/publis/pdf/lecun-06.pdf"
 EXAMPLE = {"width": 8}
 
 

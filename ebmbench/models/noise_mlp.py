@@ -25,6 +25,7 @@ from ebmbench.models.common.trunk import TrunkNetwork, TrunkSettings
 
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019; as an energy"
 YEAR = 2019
+LINK = "https://arxiv.org/abs/1907.05600"
 EXAMPLE = {"width": 8}
 
 

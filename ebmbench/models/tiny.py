@@ -28,6 +28,10 @@ from ebmbench.models.common.convolutional import (
 
 PAPER = "Du & Mordatch, Implicit Generation and Modeling with Energy-Based Models, NeurIPS 2019; layers: Lippe 2022"
 YEAR = 2019
+LINK = (
+    "https://arxiv.org/abs/1903.08689",
+    "https://uvadlc-notebooks.readthedocs.io/en/latest/tutorial_notebooks/tutorial8/Deep_Energy_Models.html",
+)
 EXAMPLE = {"width": 4, "confinement": 0.3}
 EXAMPLE_SHAPE = (1, 8, 8)
 

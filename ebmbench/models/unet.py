@@ -23,6 +23,7 @@ from ebmbench.models.common.noise_levels import ScoreNetwork
 
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
 YEAR = 2019
+LINK = "https://arxiv.org/abs/1907.05600"
 EXAMPLE = {"width": 8}
 EXAMPLE_SHAPE = (1, 8, 8)
 FREQUENCIES = 16

@@ -21,7 +21,6 @@ from ebmbench.config.schema import known
 from ebmbench.errors import UserError
 from ebmbench.report import figures, sections
 from ebmbench.report.figures.theme import apply_theme
-from ebmbench.report.page.html import write_page
 from ebmbench.report.results.curves import write_curves
 from ebmbench.report.results.frame import collect
 from ebmbench.report.results.groups import drop_silent_baselines
@@ -34,7 +33,8 @@ from ebmbench.workspace.files import replace_folder
 from ebmbench.workspace.layout import DRAFT, LATEST, PARAMS_YAML, draft_folder, report_folder
 from ebmbench.workspace.manifest import files_in, is_leftover, remove_empty
 
-# The files of reports, beside the figures that their pages name: all else in their folders is the user's.
+# The files of reports, beside the figures that their pages name: all else in their folders is the user's. Those before
+# 0.9 have a page for the browser too.
 PAGES = ("report.md", "claims.md")
 FIGURE = re.compile(r"\((figures/[^)]+)\)")
 WRITTEN = {*PAGES, "index.html", "results.csv", "curves.csv", "verdicts.csv", "values.csv", PARAMS_YAML}
@@ -43,8 +43,8 @@ WRITTEN = {*PAGES, "index.html", "results.csv", "curves.csv", "verdicts.csv", "v
 def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
     """Write all files of the report into `out` (default `reports/<suite>/latest/`, or `draft/`: `choose_folder`).
 
-    These are `report.md`, the same as a page (`index.html`), `figures/`, `results.csv`, `curves.csv` and the
-    `params.yaml` that the numbers were made with, for `ebmbench compare`.
+    These are `report.md`, `figures/`, `results.csv`, `curves.csv` and the `params.yaml` that the numbers were made
+    with, for `ebmbench compare`.
     """
     frame = collect(root, params)
     results = collect_results(root, params, drop_silent_baselines(frame))
@@ -57,7 +57,6 @@ def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
     if (root / PARAMS_YAML).is_file():
         (fresh / PARAMS_YAML).write_bytes(text_of(root / PARAMS_YAML))
     (fresh / "report.md").write_text(assemble(results), encoding="utf-8", newline="\n")
-    write_page(fresh)
     exchange(fresh, out)
     return out
 

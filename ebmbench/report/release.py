@@ -8,25 +8,17 @@ edited or other parameters, and one that is older than a failed build.
 import re
 from pathlib import Path
 
-from packaging.version import InvalidVersion, Version
-
 from ebmbench.config.schema import read_yaml
 from ebmbench.errors import UserError
+from ebmbench.report.index import write_index
 from ebmbench.report.results.cells import NOT_RUN
 from ebmbench.report.results.header import is_full
 from ebmbench.report.results.staleness import describe_change, differences, first_few
 from ebmbench.report.results.table import load_results, read_rows
-from ebmbench.report.text.numbers import MISSING
-from ebmbench.report.text.tables import markdown_table
 from ebmbench.workspace.failures import failure_of
-from ebmbench.workspace.files import copy_folder, replacing
-from ebmbench.workspace.layout import DRAFT, LATEST, PAGES, PARAMS_YAML, REPORT, REPORTS, current_report, report_folder
+from ebmbench.workspace.files import copy_folder
+from ebmbench.workspace.layout import PAGES, PARAMS_YAML, REPORT, current_report, report_folder
 
-ABOUT = (
-    "The latest report of each suite, and the released ones, which are never edited again. Written by "
-    "`ebmbench report release`; `ebmbench compare reports/<suite>/<version>` says what has moved since a release. "
-    "A *page* is the same report for a browser, in one file: download it, or open it in a clone."
-)
 NUMBER = "[0-9]{1,9}"  # not \d, which matches the digits of every script
 VERSION = re.compile(rf"v?{NUMBER}(\.{NUMBER}){{0,3}}([.-]?(a|b|rc|post){NUMBER})?")
 UPDATE = "`ebmbench run`, then `ebmbench report`, bring it up to date"
@@ -75,39 +67,3 @@ def _check_cells(latest: Path) -> None:
     for word, names in found.items():
         if names:
             raise UserError(f"{latest}: found {word}: {first_few(names)}, allowed: none; {UPDATE}")
-
-
-def list_releases(suite: Path) -> list[str]:
-    """The released versions of a suite, newest first; folders whose name is no version come last."""
-    names = {file.parent.name for page in PAGES for file in suite.glob(f"[!.]*/{page}")}
-    return sorted(names - {LATEST, DRAFT}, key=_age, reverse=True)
-
-
-def _age(name: str) -> tuple[Version, str]:
-    try:
-        return Version(name), name
-    except InvalidVersion:
-        return Version("0.dev0"), name
-
-
-def write_index(root: Path) -> Path:
-    """Write `reports/README.md`: every suite with its latest report and its releases."""
-    index = root / REPORTS / "README.md"
-    rows = [[f"`{suite.name}`", *links] for suite in sorted(index.parent.iterdir()) if any(links := _links(suite))]
-    table = markdown_table(["suite", "latest", "released"], [[text or MISSING for text in row] for row in rows], left=3)
-    with replacing(index) as temporary:
-        temporary.write_text(f"# Reports\n\n{ABOUT}\n\n{table}\n", encoding="utf-8", newline="\n")
-    return index
-
-
-def _links(suite: Path) -> list[str]:
-    """Links to the latest report and to all releases; empty where there is none."""
-    return [_link(suite / LATEST), " · ".join(_link(suite / version) for version in list_releases(suite))]
-
-
-def _link(report: Path) -> str:
-    """A link to the report, and one to its page for a browser, which reports before 0.4.0 do not have."""
-    folder = f"{report.parent.name}/{report.name}"
-    text = next((page for page in PAGES if (report / page).is_file()), None)
-    page = f" ([page]({folder}/index.html))" if (report / "index.html").is_file() else ""
-    return f"[{report.name}]({folder}/{text}){page}" if text else ""

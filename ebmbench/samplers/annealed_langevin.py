@@ -28,6 +28,7 @@ from ebmbench.samplers.langevin import langevin
 
 PAPER = "Song & Ermon, Generative Modeling by Estimating Gradients of the Data Distribution, NeurIPS 2019"
 YEAR = 2019
+LINK = "https://arxiv.org/abs/1907.05600"
 EXAMPLE = {"steps": 5, "step_size": 0.01, "levels": 3, "sigma_max": 1.0, "sigma_min": 0.3}
 STATIONARY = {"steps": 200, "step_size": 0.04, "levels": 3, "sigma_max": 2.0, "sigma_min": 1.0}
 NO_LEVELS = "denoise: found true for an energy without noise levels, allowed: false"

@@ -33,6 +33,7 @@ from ebmbench.samplers.common.chain import Chain, moments
 
 PAPER = "Du et al., Improved Contrastive Divergence Training, ICML 2021; warp: Simard et al., ICDAR 2003"
 YEAR = 2021
+LINK = ("https://arxiv.org/abs/2012.01316", "https://doi.org/10.1109/ICDAR.2003.1227801")
 EXAMPLE = {"steps": 5, "step_size": 0.1, "every": 2}
 EXAMPLE_STATES = "images"
 STATIONARY = None  # a warp moves the target

@@ -24,6 +24,7 @@ from ebmbench.samplers.common.metropolis import AcceptanceRate, select
 
 PAPER = "Duane, Kennedy, Pendleton & Roweth, Hybrid Monte Carlo, Physics Letters B 195(2), 1987"
 YEAR = 1987
+LINK = "https://doi.org/10.1016/0370-2693%2887%2991197-X"
 EXAMPLE = {"steps": 5, "step_size": 0.1, "leapfrog": 2}
 STATIONARY = {"steps": 20, "step_size": 0.3}
 

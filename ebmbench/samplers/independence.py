@@ -22,6 +22,7 @@ from ebmbench.samplers.common.metropolis import AcceptanceRate, draw_acceptance,
 
 PAPER = "Hastings, Monte Carlo Sampling Methods Using Markov Chains and Their Applications, Biometrika 57(1), 1970"
 YEAR = 1970
+LINK = "https://doi.org/10.1093/biomet/57.1.97"
 EXAMPLE = {"steps": 5, "width": 1.5}
 STATIONARY = {"steps": 30}
 

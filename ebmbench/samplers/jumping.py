@@ -30,6 +30,7 @@ from ebmbench.samplers.mala import Noise, Proposals
 
 PAPER = "Tierney, Markov Chains for Exploring Posterior Distributions, Annals of Statistics 22(4), 1994"
 YEAR = 1994
+LINK = "https://doi.org/10.1214/aos/1176325750"
 EXAMPLE = {"steps": 3, "jumps": 2, "step_size": 0.1}
 STATIONARY = {"steps": 20, "jumps": 2, "step_size": 0.5}
 TAIL = 4  # degrees of freedom; even, so that χ² is a sum of exponentials

@@ -20,6 +20,7 @@ from ebmbench.samplers.common.chain import Chain, GradientNorms, SteppingSetting
 
 PAPER = "Welling & Teh, Bayesian Learning via Stochastic Gradient Langevin Dynamics, ICML 2011"
 YEAR = 2011
+LINK = "https://icml.cc/2011/papers/398_icmlpaper.pdf"
 EXAMPLE = {"steps": 5, "step_size": 0.1}
 # The bias of the variance is of order η/4, so the step is small.
 STATIONARY = {"steps": 50, "step_size": 0.02}

@@ -28,6 +28,7 @@ from ebmbench.samplers.common.metropolis import AcceptanceRate, select
 
 PAPER = "Roberts & Tweedie, Exponential Convergence of Langevin Distributions, Bernoulli 2(4), 1996"
 YEAR = 1996
+LINK = "https://doi.org/10.2307/3318418"
 EXAMPLE = {"steps": 5, "step_size": 0.1}
 STATIONARY = {"steps": 50, "step_size": 0.5}
 

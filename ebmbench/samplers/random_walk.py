@@ -16,6 +16,7 @@ from ebmbench.samplers.common.metropolis import AcceptanceRate, draw_acceptance,
 
 PAPER = "Metropolis et al., Equation of State Calculations by Fast Computing Machines, J. Chem. Phys. 21(6), 1953"
 YEAR = 1953
+LINK = "https://doi.org/10.1063/1.1699114"
 EXAMPLE = {"steps": 5, "step_size": 0.1}
 STATIONARY = {"steps": 50, "step_size": 1.0}
 

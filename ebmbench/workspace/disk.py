@@ -27,6 +27,7 @@ _TREES = {  # folders by name: what they hold, and the paths that are written th
     "tuning": (LOGS, re.compile(r"[^/]+\.log|[^/]+/(trials\.csv|report\.md|best-of-n\.svg)")),
     "code": (FINISHED, re.compile(r"memory\.json")),  # hashes (`code_hash.py`)
     "claims": (LOGS, re.compile(r"\w+/((verdict|metrics)\.json|values\.csv|figure\.png)")),
+    "pages": (LOGS, re.compile(r"[^/]+\.html")),
     "downloads": (
         DOWNLOADS,  # as their publishers call them (docs/data.md)
         re.compile(

@@ -33,6 +33,7 @@ LOCKS = Path(WORK, "locks")
 TRACEBACKS = Path(WORK, "failures")
 DOWNLOADS = Path(WORK, "downloads")
 TUNING_LOGS = Path(WORK, "tuning")
+BROWSER_PAGES = Path(WORK, "pages")  # by `ebmbench report page`
 TESTED_CLAIMS = Path(WORK, "claims")  # by `ebmbench claims run`
 SCHEDULE_CLONE = Path(WORK, "scheduled", "clone")
 WORKERS = Path(WORK, "workers")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.config.registry import names
+from ebmbench.config.registry import entries, names
 from tests.architecture.test_contributing import EXAMPLES
 from tests.architecture.test_layers import ALLOWED
 
@@ -24,6 +24,14 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
 def test_the_readme_names_every_method_and_dataset() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert not [name for name in [*names("methods"), *names("data"), *names("baselines")] if f"`{name}`" not in text]
+
+
+def test_the_readme_links_the_papers_of_every_method() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for name, entry in entries("methods").items():
+        row = re.search(rf"(?m)^\| `{name}` \| (\d+) \|.*$", text)
+        assert row is not None, name
+        assert (int(row[1]), tuple(re.findall(r"\]\((.*?)\)", row[0]))) == (entry.year, entry.links)
 
 
 def test_the_readme_shows_the_first_table_and_a_figure_of_the_committed_report() -> None:

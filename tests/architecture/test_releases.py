@@ -1,4 +1,7 @@
-"""A released report is never edited: Git's history of every `reports/<suite>/<version>/` is one commit that adds it."""
+"""A released report is never edited: a commit adds it, and at most one more takes it out of the tree as a whole.
+
+`reports/releases.csv` has the commit of each that is gone.
+"""
 
 import shutil
 import subprocess
@@ -6,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from ebmbench.report.results.table import read_rows
+
 ROOT = Path(__file__).parents[2]
+RELEASES = ROOT / "reports" / "releases.csv"
 
 
 def git(root: Path, *arguments: str) -> list[str]:
@@ -25,10 +31,14 @@ def releases(root: Path) -> list[str]:
 
 def edits(root: Path, folder: str) -> list[str]:
     """What happened to a release after the commit that added it; its whole text is compared as well, for merges."""
-    touched = ["log", "--no-renames", "--format=", "--name-only", "--diff-filter=MDT", "HEAD", "--", folder]
-    found = [f"edited: {name}" for name in git(root, *touched)]
+    gone = not git(root, "ls-files", "--", folder)
+    kinds = f"--diff-filter={'MT' if gone else 'MDT'}"
+    touched = git(root, "log", "--no-renames", "--format=", "--name-only", kinds, "HEAD", "--", folder)
+    found = [f"edited: {name}" for name in touched]
     adding = list(dict.fromkeys(git(root, "log", "--no-renames", "--format=%h", "--diff-filter=A", "--", folder)))
     found += [f"added to later: {commit}" for commit in adding[:-1]]
+    if gone:
+        return found
     return found + [f"not as released: {name}" for name in git(root, "diff", "--name-only", adding[-1], "--", folder)]
 
 
@@ -40,6 +50,12 @@ def test_no_released_report_was_ever_edited() -> None:
     found = {folder: edits(ROOT, folder) for folder in releases(ROOT)}
     assert "reports/quick/0.1.0" in found
     assert not {folder: lines for folder, lines in found.items() if lines}
+    listed = {f"reports/{row['suite']}/{row['version']}": row["commit"] for row in read_rows(RELEASES)}
+    assert set(listed) == {folder for folder in found if not (ROOT / folder).exists()}
+    for folder, commit in listed.items():
+        assert git(ROOT, "log", "--no-renames", "--format=%H", "--diff-filter=A", "--", folder)[-1] == commit
+        latest = str(Path(folder).with_name("latest"))
+        assert git(ROOT, "rev-parse", f"{commit}:{folder}") == git(ROOT, "rev-parse", f"{commit}:{latest}")
 
 
 @pytest.fixture
@@ -82,11 +98,20 @@ def test_a_file_that_is_added_later_is_found(repository: Path) -> None:
     ]
 
 
-def test_a_release_that_is_removed_or_renamed_is_found(repository: Path) -> None:
-    git(repository, "mv", "reports/small/1.0", "reports/small/2.0")
+def test_a_release_may_leave_the_tree_as_a_whole_and_not_in_part(repository: Path) -> None:
+    (repository / "reports/small/2.0").mkdir()
+    for name in ("report.md", "results.csv"):
+        (repository / "reports/small/2.0" / name).write_text("second\n", encoding="utf-8")
+    commit(repository)
+    git(repository, "rm", "--quiet", "-r", "reports/small/1.0", "reports/small/2.0/results.csv")
     commit(repository)
     assert releases(repository) == ["reports/small/1.0", "reports/small/2.0"]
-    assert "edited: reports/small/1.0/report.md" in edits(repository, "reports/small/1.0")
+    assert edits(repository, "reports/small/1.0") == []
+    assert "edited: reports/small/2.0/results.csv" in edits(repository, "reports/small/2.0")
+    (repository / "reports/small/1.0").mkdir()
+    (repository / "reports/small/1.0/report.md").write_text("better\n", encoding="utf-8")
+    commit(repository)
+    assert edits(repository, "reports/small/1.0")
 
 
 def test_an_edit_that_is_not_committed_yet_is_found(repository: Path) -> None:

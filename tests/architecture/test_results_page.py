@@ -12,8 +12,9 @@ from ebmbench.config.registry import names
 from ebmbench.experiment.verdict import WORDS
 from ebmbench.report.results.curves import COLUMNS as CURVES
 from ebmbench.report.results.groups import COSTS
-from ebmbench.report.results.table import COLUMNS, INTEGERS, NUMBERS, load_results
+from ebmbench.report.results.table import COLUMNS, INTEGERS, NUMBERS, load_results, read_rows
 from ebmbench.report.results.verdicts import MEANINGS
+from ebmbench.workspace.git import ask_git
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
@@ -90,5 +91,8 @@ def test_the_columns_of_a_version_are_those_that_the_page_tells() -> None:
     """The first report has all columns but those that the page says came later."""
     later = set(re.findall(r"^\| (?!0\.1\.0)\S+ \| (.*) \|$", PAGE.split("## How the table changes")[1], re.MULTILINE))
     added = {name for cell in later for name in re.findall(r"`(\w+)`", cell)}
-    first = (ROOT / "reports/quick/0.1.0/results.csv").read_text(encoding="utf-8").partition("\n")[0].split(",")
-    assert set(first) == set(COLUMNS) - added
+    first = next(row for row in read_rows(ROOT / "reports" / "releases.csv") if row["version"] == "0.1.0")
+    text = ask_git(ROOT, "show", f"{first['commit']}:reports/{first['suite']}/0.1.0/results.csv")
+    if not text:
+        pytest.skip("the first release is in the history (`git fetch --unshallow` brings it)")
+    assert set(text.partition("\n")[0].split(",")) == set(COLUMNS) - added

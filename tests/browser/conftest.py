@@ -6,6 +6,7 @@ Whatever a test does with a page, it fails if the page wrote an error, or asked 
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,11 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 MISSING = "no browser: none of chromium, chromium-browser, google-chrome is on the path; `make browser` says more"
-COMMITTED = sorted((Path(__file__).parents[2] / "reports").glob("*/latest/index.html"))
+# Reports by the present layout: older ones have no curves.
+COMMITTED = sorted(file.parent for file in (Path(__file__).parents[2] / "reports").glob("*/latest/curves.csv"))
 FIRST = "quick"  # the committed report that every run of the tests looks at; the others take minutes
 Visit = Callable[..., Page]
+BuildPage = Callable[[Path], Path]
 
 
 @pytest.fixture(scope="package")
@@ -66,16 +69,37 @@ def visit(browser: Browser, troubles: list[str]) -> Iterator[Visit]:
     assert not troubles
 
 
-def _page(file: Path) -> Any:
-    name = file.parts[-3]
-    return pytest.param(file, id=name, marks=[] if name == FIRST else pytest.mark.slow)
+@dataclass(frozen=True)
+class Index:
+    """A page, and the folder of its report."""
+
+    file: Path
+    report: Path
 
 
-@pytest.fixture(params=["report", "image_report", *map(_page, COMMITTED)])
-def index(request: pytest.FixtureRequest) -> Path:
+@pytest.fixture(scope="package")
+def build_page(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
+    """The page of a report, which is built once."""
+    folder = tmp_path_factory.mktemp("pages")
+
+    def page(report: Path) -> Path:
+        file = folder / f"{report.parents[2].name}-{report.parent.name}.html"
+        return file if file.exists() else write_page(report, file)
+
+    return page
+
+
+def _committed(report: Path) -> Any:
+    name = report.parent.name
+    return pytest.param(report, id=name, marks=[] if name == FIRST else pytest.mark.slow)
+
+
+@pytest.fixture(params=["report", "image_report", *map(_committed, COMMITTED)])
+def index(request: pytest.FixtureRequest, build_page: BuildPage) -> Index:
     """The page of each report that there is."""
     of = request.param
-    return of if isinstance(of, Path) else request.getfixturevalue(of) / "index.html"
+    report = of if isinstance(of, Path) else request.getfixturevalue(of)
+    return Index(build_page(report), report)
 
 
 @pytest.fixture
@@ -84,7 +108,7 @@ def written(tmp_path: Path) -> Callable[[str], Path]:
 
     def write(text: str) -> Path:
         (tmp_path / "report.md").write_text(text, encoding="utf-8")
-        return write_page(tmp_path)
+        return write_page(tmp_path, tmp_path / "index.html")
 
     return write
 

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page
 
-from tests.browser.conftest import Visit
+from tests.browser.conftest import BuildPage, Visit
 
 TEXT = """# a
 
@@ -101,8 +101,8 @@ def test_a_tall_figure_is_shown_whole(gallery: Path, visit: Visit) -> None:
     assert box["y"] + box["height"] <= 800
 
 
-def test_every_figure_of_a_report_can_be_enlarged(report: Path, visit: Visit) -> None:
-    page = visit(report / "index.html", scheme="dark")
+def test_every_figure_of_a_report_can_be_enlarged(report: Path, build_page: BuildPage, visit: Visit) -> None:
+    page = visit(build_page(report), scheme="dark")
     captions = page.eval_on_selector_all("figcaption", "all => all.map((one) => one.textContent)")
     page.locator("main img").first.click()
     shown = []

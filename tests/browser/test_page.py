@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from ebmbench.report.build import build
+from ebmbench.report.page.html import write_page
 from ebmbench.workspace.failures import note_failure
-from tests.browser.conftest import Visit
+from tests.browser.conftest import BuildPage, Index, Visit
 from tests.browser.contrast import READ, contrast
 from tests.report.printed import tables
 
@@ -19,18 +20,18 @@ SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clie
 REASON = "<script>document.title = 'hacked'</script></details> `<img src=x onerror=alert(1)>` & Net.__init__ [a](`)<b>`"
 
 
-def test_no_image_is_broken_and_nothing_is_fetched(index: Path, visit: Visit) -> None:
-    page = visit(index)
+def test_no_image_is_broken_and_nothing_is_fetched(index: Index, visit: Visit) -> None:
+    page = visit(index.file)
     page.evaluate("Promise.all([...document.querySelectorAll('main img')].map((image) => image.decode()))")
     widths = page.eval_on_selector_all("main img", "all => all.map((image) => image.naturalWidth)")
-    markdown = (index.parent / "report.md").read_text(encoding="utf-8")
+    markdown = (index.report / "report.md").read_text(encoding="utf-8")
     assert len(widths) == len(re.findall(r"^!\[", markdown, re.MULTILINE))
     assert min(widths) > 0
 
 
 @pytest.mark.parametrize("width", [400, 1280])
-def test_the_page_never_scrolls_sideways(index: Path, visit: Visit, width: int) -> None:
-    page = visit(index, width=width)
+def test_the_page_never_scrolls_sideways(index: Index, visit: Visit, width: int) -> None:
+    page = visit(index.file, width=width)
     assert page.evaluate(SIDEWAYS) <= 0
     page.evaluate(OPEN)
     assert page.evaluate(SIDEWAYS) <= 0
@@ -40,28 +41,28 @@ def test_the_page_never_scrolls_sideways(index: Path, visit: Visit, width: int) 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1280])
-def test_all_text_is_readable(index: Path, visit: Visit, scheme: str, width: int) -> None:
-    found = contrast(visit(index, width=width, scheme=scheme))
+def test_all_text_is_readable(index: Index, visit: Visit, scheme: str, width: int) -> None:
+    found = contrast(visit(index.file, width=width, scheme=scheme))
     assert set(found) >= {"p", "td", "th", "nav a", "figcaption", "td strong"}
     assert {name: ratio for name, ratio in found.items() if ratio < READ} == {}
 
 
-def test_dark_is_dark_and_its_figures_stay_on_white(index: Path, visit: Visit) -> None:
+def test_dark_is_dark_and_its_figures_stay_on_white(index: Index, visit: Visit) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
-    light, dark = visit(index), visit(index, scheme="dark")
+    light, dark = visit(index.file), visit(index.file, scheme="dark")
     assert light.evaluate(ground) == "rgb(255, 255, 255)"
     assert max(map(int, re.findall(r"\d+", dark.evaluate(ground)))) < 64
     cards = dark.eval_on_selector_all("main img", "all => all.map((one) => getComputedStyle(one).backgroundColor)")
     assert set(cards) == {"rgb(255, 255, 255)"}
 
 
-def test_the_tables_say_what_the_markdown_says(index: Path, visit: Visit) -> None:
-    expected = [[[text_of(cell) for cell in row] for row in table] for table in tables(index.parent)]
-    assert visit(index).eval_on_selector_all("main table", CELLS) == expected
+def test_the_tables_say_what_the_markdown_says(index: Index, visit: Visit) -> None:
+    expected = [[[text_of(cell) for cell in row] for row in table] for table in tables(index.report)]
+    assert visit(index.file).eval_on_selector_all("main table", CELLS) == expected
 
 
-def test_every_anchor_leads_to_its_heading(index: Path, visit: Visit) -> None:
-    page = visit(index)
+def test_every_anchor_leads_to_its_heading(index: Index, visit: Visit) -> None:
+    page = visit(index.file)
     names = page.eval_on_selector_all("a[href^='#']", "all => all.map((link) => link.hash.slice(1))")
     assert "failures-and-skipped" in names
     assert not [name for name in names if not page.evaluate("name => !!document.getElementById(name)", name)]
@@ -70,23 +71,23 @@ def test_every_anchor_leads_to_its_heading(index: Path, visit: Visit) -> None:
     assert page.evaluate("document.querySelector('#failures-and-skipped').getBoundingClientRect().top") >= 0
 
 
-def test_links_to_files_are_relative_and_lead_to_them(index: Path, visit: Visit) -> None:
-    links = visit(index).eval_on_selector_all("a", "all => all.map((link) => link.getAttribute('href'))")
-    files = [link for link in links if not link.startswith("#")]
-    assert "results.csv" in files
-    assert all((index.parent / file).is_file() for file in files)
+def test_links_to_files_are_relative_and_lead_to_them(index: Index, visit: Visit) -> None:
+    links = visit(index.file).eval_on_selector_all("a", "all => all.map((link) => link.getAttribute('href'))")
+    files = [index.file.parent / link for link in links if not link.startswith(("#", "https://", "http://"))]
+    assert index.report / "results.csv" in [file.resolve() for file in files]
+    assert all(file.is_file() for file in files)
 
 
-def test_the_contents_mark_where_the_reader_is(index: Path, visit: Visit) -> None:
+def test_the_contents_mark_where_the_reader_is(index: Index, visit: Visit) -> None:
     for width in (400, 1280):
-        page = visit(index, width=width)
+        page = visit(index.file, width=width)
         page.evaluate("document.querySelector('#full-results').scrollIntoView()")
         page.wait_for_selector("nav a[href='#full-results'][aria-current]")
         assert page.locator("nav a[aria-current]").count() == 1
 
 
-def test_a_fold_opens_and_shows_its_table(report: Path, visit: Visit) -> None:
-    page = visit(report / "index.html")
+def test_a_fold_opens_and_shows_its_table(report: Path, build_page: BuildPage, visit: Visit) -> None:
+    page = visit(build_page(report))
     fold = page.locator("details", has_text="two_moons").last
     assert not fold.locator("table").is_visible()
     fold.locator("summary").click()
@@ -94,14 +95,14 @@ def test_a_fold_opens_and_shows_its_table(report: Path, visit: Visit) -> None:
 
 
 @pytest.fixture
-def injected(root: Path, params: dict[str, Any], text_only: None) -> Path:
-    """The report of a suite that failed with a message full of marks."""
+def injected(root: Path, params: dict[str, Any], text_only: None, tmp_path: Path) -> Path:
+    """The page of a suite that failed with a message full of marks."""
     note_failure(root, "tiny", "train@two_moons-adance", REASON)
-    return build(root, params)
+    return write_page(build(root, params), tmp_path / "injected.html")
 
 
 def test_a_reason_full_of_marks_is_shown_and_does_nothing(injected: Path, visit: Visit) -> None:
-    page = visit(injected / "index.html")
+    page = visit(injected)
     assert page.title() == "ebmbench: suite tiny"
     assert REASON in page.locator("#failures-and-skipped ~ div").first.inner_text()
     assert page.locator("main script, main b, main img[onerror]").count() == 0
@@ -109,9 +110,9 @@ def test_a_reason_full_of_marks_is_shown_and_does_nothing(injected: Path, visit:
 
 
 def test_a_script_that_got_into_the_page_is_not_run(
-    report: Path, tmp_path: Path, visit: Visit, troubles: list[str]
+    report: Path, build_page: BuildPage, tmp_path: Path, visit: Visit, troubles: list[str]
 ) -> None:
-    text = (report / "index.html").read_text(encoding="utf-8")
+    text = build_page(report).read_text(encoding="utf-8")
     spoiled = tmp_path / "index.html"
     spoiled.write_text(text.replace("<main", "<script>document.title = 'hacked'</script><main"), encoding="utf-8")
     assert visit(spoiled).title() == "ebmbench: suite tiny"

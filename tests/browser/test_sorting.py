@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page
 
 from ebmbench.report.text.tables import markdown_table
-from tests.browser.conftest import Visit
+from tests.browser.conftest import BuildPage, Visit
 
 Written = Callable[[str], Path]
 
@@ -99,8 +99,8 @@ def test_a_sorted_row_names_its_dataset_and_the_original_order_comes_back(groups
     assert groups.locator("th[aria-sort]").count() == 0
 
 
-def test_sorting_the_main_table_of_a_report_loses_nothing(report: Path, visit: Visit) -> None:
-    page = visit(report / "index.html", width=400)
+def test_sorting_the_main_table_of_a_report_loses_nothing(report: Path, build_page: BuildPage, visit: Visit) -> None:
+    page = visit(build_page(report), width=400)
     table = page.locator("table.grouped").first
     read = "table => [...table.tBodies[0].rows].map((row) => [...row.cells].map((cell) => cell.textContent))"
     before = table.evaluate(read)

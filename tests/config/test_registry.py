@@ -42,6 +42,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (b"x = " + b"(" * 5000, "nested"),
         (b"x = " + b"-" * 100_000 + b"1", ""),
         (SOUND.replace("2020", "'soon'").encode(), "YEAR: found"),
+        (SOUND.encode() + b"LINK = 'example.org'\n", "LINK: found 'example.org'"),
+        (SOUND.encode() + b"LINK = ('https://example.org', 'javascript:alert(1)')\n", "LINK: found"),
+        (SOUND.encode() + b"LINK = 'https://example.org/a)b'\n", "LINK: found"),
     ],
 )
 def test_a_file_that_is_no_python_is_named(package: Path, kind: str, body: bytes, reason: str) -> None:
@@ -74,6 +77,12 @@ def test_a_class_a_function_and_an_import_all_define_an_attribute(package: Path)
     body = "from ebmbench.methods.sound import Settings\nclass Model: pass\n"
     (package / "models" / "mine.py").write_text(SOUND + body, encoding="utf-8")
     assert names("models") == ["mine", "sound"]
+
+
+def test_links_are_read_in_their_order_and_a_file_of_ones_own_needs_none(package: Path) -> None:
+    links = ("https://doi.org/10.1/2", "https://arxiv.org/abs/2211.02650")
+    (package / "models" / "mine.py").write_text(sound("models") + f"LINK = {links!r}\n", encoding="utf-8")
+    assert {name: entry.links for name, entry in entries("models").items()} == {"mine": links, "sound": ()}
 
 
 def test_a_dataset_of_ones_own_needs_no_paper_and_is_not_listed(package: Path) -> None:

@@ -68,7 +68,7 @@ def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     for kind, entries in ENTRIES.items():
         (package / kind).mkdir()
         for name, title in entries.items():
-            text = f'"""{title}."""\nPAPER = "Author of {name}, Journal"\nYEAR = 2001\n'
+            text = f'"""{title}."""\nPAPER = "Author of {name}, Journal"\nYEAR = 2001\nLINK = "https://example.org/{name}"\n'
             text += "".join(f"{key} = ''\n" for key in registry.REQUIRED[kind][2:])
             text += "".join(f"{key} = {value!r}\n" for key, value in CONSTANTS.get(name, {}).items())
             (package / kind / f"{name}.py").write_text(text, encoding="utf-8")

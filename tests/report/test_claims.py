@@ -1,6 +1,7 @@
 """The report of claims: every verdict, number and figure of the accounts, and what failed or has not run."""
 
 import json
+import math
 import re
 import shutil
 from collections.abc import Callable
@@ -17,7 +18,9 @@ from ebmbench.report.claims.build import build_claims
 from ebmbench.report.claims.text import format_significant
 from ebmbench.report.compare.claims import compare_claims
 from ebmbench.report.compare.page import compare, compare_with_release
-from ebmbench.report.release import release, write_index
+from ebmbench.report.index import write_index
+from ebmbench.report.page.html import write_page
+from ebmbench.report.release import release
 from ebmbench.workspace.failures import note_failure
 from tests.claims.testing.sample import NAME, coin, known
 from tests.report.suite import write_stage_record
@@ -25,10 +28,10 @@ from tests.report.suite import write_stage_record
 PARAMS: dict[str, Any] = {"benchmark": {"suite": "claims", "claims": [NAME, "one_that_failed", "one_to_come"]}}
 
 
-def account(root: Path, bias: float) -> None:
+def account(root: Path, bias: float, **criterion: Any) -> None:
     folder = root / "runs/claims/_claims" / NAME
     shutil.rmtree(folder, ignore_errors=True)
-    with known(coin(bias)):
+    with known(coin(bias, **criterion)):
         run_claim(NAME, 0, 100, Bench(root, fresh=True)).save(folder)
     write_stage_record(root, PARAMS, f"claim@{NAME}")
 
@@ -46,13 +49,18 @@ def page(project: Path) -> str:
     return (project / "reports/claims/latest/claims.md").read_text(encoding="utf-8")
 
 
-def test_the_first_table_has_a_row_for_every_claim_with_its_verdict_and_command(project: Path) -> None:
-    table = re.search(r"(?m)^\| claim \|.*(?:\n\|.*)+", page(project))[0].splitlines()[2:]
+def html_of(project: Path) -> str:
+    return write_page(project / "reports/claims/latest", project / "work/pages/claims.html").read_text(encoding="utf-8")
+
+
+def test_the_answer_comes_first_then_a_row_for_every_claim_with_its_verdict_and_source(project: Path) -> None:
+    assert page(project).split("\n\n")[1].startswith("**3 claims: 1 reproduced, 1 failed, 1 not run.** Two disjoint")
+    table = re.search(r"(?m)^\| verdict \|.*(?:\n\|.*)+", page(project))[0].splitlines()[2:]
     assert len(table) == 3
-    assert "| ✓ reproduced | share of heads: above 0.5 |" in table[0]
-    assert f"ebmbench claims run {NAME}" in page(project)
-    assert "| failed |" in table[1]
-    assert "| not run |" in table[2]
+    assert table[0].startswith(f"| ✓ reproduced | [The coin is unfair](#{NAME}) | share of heads: 0.6")
+    assert table[0].endswith("; asked: above 0.5 | [Bernoulli (1713)](https://example.org/ars) |")
+    assert table[1].startswith("| failed |")
+    assert table[2].startswith("| not run |")
     assert "Two disjoint sets of seeds agree on 1 of 1." in page(project)
 
 
@@ -73,14 +81,14 @@ def test_every_link_and_figure_leads_somewhere_on_both_pages(project: Path) -> N
     headings = [line.strip("# `") for line in page(project).splitlines() if line.startswith("###")]
     assert set(re.findall(r"\]\(#([^)]+)\)", page(project))) <= set(headings)
     assert all((latest / path).is_file() for path in re.findall(r"\]\((figures/[^)]+)\)", page(project)))
-    html = (latest / "index.html").read_text(encoding="utf-8")
+    html = html_of(project)
     assert set(re.findall(r'href="#([^"]+)"', html)) <= set(re.findall(r'id="([^"]+)"', html))
     assert html.count("data:image/png") == 1
 
 
 def test_what_a_failure_says_acts_on_nothing(project: Path) -> None:
     assert "<b>" not in page(project)
-    assert "<b>no</b>" not in (project / "reports/claims/latest/index.html").read_text(encoding="utf-8")
+    assert "<b>no</b>" not in html_of(project)
 
 
 def test_a_release_is_listed_and_the_next_report_is_compared_with_it(project: Path) -> None:
@@ -133,6 +141,23 @@ def test_the_command_compares_folders_of_claims_and_says_so_of_revisions(project
         compare(project, "HEAD", "workspace", None)
     with pytest.raises(UserError, match=r"found no reports/quick/latest/results\.csv"):
         compare(project, "HEAD", "workspace", "quick")
+
+
+def test_a_ratio_is_told_as_a_factor_on_the_page_and_in_a_comparison(project: Path) -> None:
+    for bias in (0.6, 0.4):
+        account(project, bias, logarithm="ratio", bound=math.log(2) - 0.2)
+        build_claims(project, PARAMS)
+        if not (project / "reports/claims/0.1.0").exists():
+            release(project, "claims", "0.1.0")
+    verdict = json.loads((project / f"runs/claims/_claims/{NAME}/verdict.json").read_text(encoding="utf-8"))
+    finding = verdict["criteria"][0]["finding"]
+    section = page(project).partition(f"### `{NAME}`")[2]
+    low, mean, high = (format_significant(math.exp(finding[key])) for key in ("low", "mean", "high"))
+    assert f"✗ {mean} ({low} … {high})" in section
+    assert "| share of heads | more than 1.64 times |" in section
+    assert "0.493" not in section
+    page_of_changes = compare(project, "reports/claims/0.1.0", "workspace", None)
+    assert f"| {mean} | not reproduced |" in page_of_changes
 
 
 @pytest.mark.parametrize(

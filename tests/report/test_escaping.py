@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from ebmbench.report.text.escaping import escape_all, escape_text
+from ebmbench.report.text.links import link_papers
 from ebmbench.report.text.tables import markdown_table
 
 NASTY = ["`", "``", "<", ">", "</details>", "<script>", "<b>", "&lt;", "&", "&#60;", "\\", "|", "[a](", ")", "![", "]"]
@@ -71,3 +72,17 @@ def test_names_stay_readable_in_the_source() -> None:
     assert (
         escape_text("sample_size of `two_moons` is 3.5 (at most 2)") == "sample_size of `two_moons` is 3.5 (at most 2)"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "links", "expected"),
+    [
+        ("A, 1999", (), "A, 1999"),
+        ("A, 1999", ("https://a",), "[A, 1999](https://a)"),
+        ("A [sic], 1999", ("https://a",), "[A \\[sic\\], 1999](https://a)"),
+        ("A 1999; B 2019", ("https://a", "https://b"), "[A 1999](https://a); [B 2019](https://b)"),
+        ("A 1999; as in <B>", ("https://a",), "[A 1999](https://a); as in &lt;B>"),
+    ],
+)
+def test_papers_are_links_in_the_order_of_their_addresses(text: str, links: tuple[str, ...], expected: str) -> None:
+    assert link_papers(text, links) == expected

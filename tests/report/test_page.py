@@ -1,13 +1,14 @@
 """The page without a browser: what it holds, what it never holds, and that it is the Markdown's own text."""
 
 import re
-import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
-from ebmbench.report.page.html import make_anchor, render_body, render_page, write_page
+from ebmbench.cli.main import main
+from ebmbench.report.page.html import make_anchor, render_body, render_page
 
 OVERHEAD = 40_000  # bytes of style, scripts and frame
 
@@ -33,7 +34,7 @@ def body_of(text: str, folder: Path) -> Reader:
 
 
 def page_of(report: Path) -> str:
-    return (report / "index.html").read_text(encoding="utf-8")
+    return render_page((report / "report.md").read_text(encoding="utf-8"), report)
 
 
 @pytest.mark.parametrize("of", ["report", "image_report"])
@@ -61,9 +62,37 @@ def test_the_page_holds_every_figure_and_little_else(of: str, request: pytest.Fi
     assert len(text) - embedded < OVERHEAD + 4 * (report / "report.md").stat().st_size
 
 
-def test_a_written_page_is_the_built_one(report: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(report, tmp_path / "copy")
-    assert write_page(copy).read_bytes() == (report / "index.html").read_bytes()
+def test_the_command_writes_the_page_of_a_folder_and_its_links_lead_back(
+    report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "params.yaml").touch()
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", "page", str(report)]) == 0
+    page = tmp_path / capsys.readouterr().out.strip()
+    assert page == tmp_path / "work/pages/tiny-latest.html"
+    text = page.read_text(encoding="utf-8")
+    links = [str(attributes["href"]) for tag, attributes in Reader(text).tags if tag == "a"]
+    files = [link for link in links if not link.startswith(("#", "https://"))]
+    assert files
+    assert all((page.parent / link).resolve().is_relative_to(report) for link in files)
+    assert all((page.parent / link).exists() for link in files)
+    assert [line for line in text.splitlines() if "<a href" not in line] == [
+        line for line in page_of(report).splitlines() if "<a href" not in line
+    ]
+
+
+def test_a_folder_without_a_report_has_no_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "params.yaml").touch()
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", "page", "nowhere"]) == 2
+    assert "nowhere: found no report, allowed: a folder with report.md or claims.md" in capsys.readouterr().err
+    assert not (tmp_path / "work").exists()
+
+
+def test_a_report_has_no_page_inside_it(report: Path) -> None:
+    assert not list(report.glob("*.html"))
 
 
 def test_the_policy_allows_the_pages_own_script_and_no_other(report: Path) -> None:
@@ -82,6 +111,15 @@ def test_an_image_that_is_no_figure_of_the_report_is_its_text(path: str, tmp_pat
     found = body_of(f"![what it shows]({path})\n", folder)
     assert not [tag for tag, _ in found.tags if tag == "img"]
     assert "what it shows" in "".join(found.words)
+
+
+@pytest.mark.parametrize("kind", ["png", "gif", "webp"])
+def test_pixels_of_every_kind_are_inside_the_page_with_their_size(kind: str, tmp_path: Path) -> None:
+    frames = [Image.new("P", (120, 60), colour) for colour in (0, 9)]
+    frames[0].save(tmp_path / f"chain.{kind}", save_all=kind != "png", append_images=frames[1:])
+    ((_, attributes),) = [one for one in body_of(f"![it moves](chain.{kind})", tmp_path).tags if one[0] == "img"]
+    assert str(attributes["src"]).startswith(f"data:image/{kind};base64,")
+    assert (attributes["width"], attributes["height"]) == ("120", "60")
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from ebmbench.errors import UserError
-from ebmbench.report.release import list_releases, release, write_index
+from ebmbench.report.release import release
 from ebmbench.report.results.provenance import collect_provenance, describe_versions, lock_hash
 from ebmbench.report.results.table import load_results, write_results
+from ebmbench.report.sections.provenance import render_provenance
 from ebmbench.workspace.code_hash import versions
 from ebmbench.workspace.failures import note_failure
 from tests.report.suite import PARAMS
@@ -37,10 +38,6 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def linked(suite: str, version: str) -> str:
-    return f"[{version}]({suite}/{version}/report.md) ([page]({suite}/{version}/index.html))"
-
-
 @pytest.mark.parametrize("version", ["0.1.0", "2026.11", "v1", "1.0rc1"])
 def test_a_release_is_a_copy_of_the_latest_report(project: Path, version: str) -> None:
     target = release(project, "tiny", version)
@@ -49,38 +46,6 @@ def test_a_release_is_a_copy_of_the_latest_report(project: Path, version: str) -
     names = {file.relative_to(latest) for file in latest.rglob("*")}
     assert names == {file.relative_to(target) for file in target.rglob("*")}
     assert (target / "report.md").read_bytes() == (latest / "report.md").read_bytes()
-
-
-def test_the_index_lists_every_suite_and_the_newest_release_first(project: Path) -> None:
-    shutil.copytree(project / "reports/tiny/latest", project / "reports/other/latest")
-    (project / "reports/notes").mkdir()
-    for version in ("0.9.0", "0.10.0", "0.2.0"):
-        release(project, "tiny", version)
-    page = (project / "reports/README.md").read_text(encoding="utf-8")
-    rows = [line for line in page.splitlines() if line.startswith("| `")]
-    released = " · ".join(linked("tiny", version) for version in ("0.10.0", "0.9.0", "0.2.0"))
-    assert rows == [
-        f"| `other` | {linked('other', 'latest')} | – |",
-        f"| `tiny` | {linked('tiny', 'latest')} | {released} |",
-    ]
-
-
-def test_the_index_links_no_page_that_is_not_there(project: Path) -> None:
-    (project / "reports/tiny/latest/index.html").unlink()
-    assert "[latest](tiny/latest/report.md) |" in write_index(project).read_text(encoding="utf-8")
-
-
-def test_the_newest_release_is_found_by_number_and_a_candidate_is_older_than_its_release(project: Path) -> None:
-    for version in ("0.9.0", "0.10.0rc1", "0.10.0", "0.10.0a2", "0.10.0.post1", "v0.2"):
-        release(project, "tiny", version)
-    assert list_releases(project / "reports/tiny") == [
-        "0.10.0.post1",
-        "0.10.0",
-        "0.10.0rc1",
-        "0.10.0a2",
-        "0.9.0",
-        "v0.2",
-    ]
 
 
 def test_a_release_is_never_overwritten(project: Path) -> None:
@@ -199,3 +164,18 @@ def test_provenance_names_programs_and_machine(tmp_path: Path) -> None:
     assert facts["numpy"].count(".") == 2
     assert "report built with" not in facts
     assert all(facts[name] for name in ("Python", "torch", "dvc", "prefect", "system", "processor", "cores", "memory"))
+
+
+def test_provenance_is_one_line_with_everything_else_folded(checkout: Path) -> None:
+    facts = collect_provenance(checkout, "tiny", [[versions()]])
+    line, fold = render_provenance(facts).split("\n\n", 1)
+    assert "\n" not in line
+    assert line.startswith(f"Commit `{facts['commit'][:10]}` · ")
+    assert f" · torch {versions()['torch']} · " in line
+    assert facts["processor"] in line
+    assert fold.startswith("<details>\n<summary>")
+    assert fold.endswith("</details>")
+    assert all(f"| {name} | {value} |" in fold for name, value in facts.items() if name != "rebuild")
+    assert facts["rebuild"] in fold
+    changed = render_provenance(facts | {"commit": f"{facts['commit']} (with uncommitted changes)"})
+    assert changed.startswith(f"Commit `{facts['commit'][:10]}` (with uncommitted changes) · ")

@@ -90,8 +90,8 @@ def test_papers_of_the_samplers_that_were_used_are_listed_and_no_others(root: Pa
         lines = papers.text(Results(collect(root, params), root=root)).splitlines()
         return [line for line in lines if "`mala`" in line or "`hmc`" in line]
 
-    assert listed() == ["- Author of mala, Journal, 2001: `mala`"]
+    assert listed() == ["- [Author of mala, Journal, 2001](https://example.org/mala): `mala`"]
     for file in (root / "runs/tiny").glob("*/*/sample/**/diagnostics.json"):
         file.write_text('{"long": {"sampler": "hmc, 100 steps"}, "buffer": {"sampler": "the training chains"}}')
     write_records(root, params)
-    assert listed() == ["- Author of hmc, Journal, 2001: `hmc`"]
+    assert listed() == ["- [Author of hmc, Journal, 2001](https://example.org/hmc): `hmc`"]

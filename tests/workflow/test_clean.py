@@ -20,6 +20,7 @@ FILES = {
     "flow/logs/report.log": 1,
     "tuning/dsm.log": 1,
     "tuning/wide/report.md": 1,
+    "pages/quick-latest.html": 0,
     "downloads/mnist/train-images-idx3-ubyte.gz": 5,
     "scheduled/clone/.git/big": 1,
     "scheduled/clone/.dvc/cache/x": 6,

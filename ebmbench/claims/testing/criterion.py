@@ -33,7 +33,8 @@ class Criterion:
     """The statistic `key` must lie `above` or `below` a `bound`; `says` is the statistic in words.
 
     `expected` is the size of the effect for which the power is computed: what the source or its theory says, never what
-    was seen here. Exact criteria need none.
+    was seen here. Exact criteria need none. If the statistic is the `logarithm` of a ratio or of another positive
+    number, it is tested as it is, and `says`, the rule and all that is printed are about that ratio or number.
     """
 
     key: str
@@ -44,13 +45,30 @@ class Criterion:
     exact: bool = False
     share: bool = False
     alpha: float = ALPHA
+    logarithm: Literal["", "ratio", "number"] = ""
 
     @property
     def rule(self) -> str:
         """The rule in words."""
         test = "binomial" if self.share else "t"
         how = "at every seed" if self.exact else f"one-sided {test} over seeds, α = {self.alpha:g}"
-        return f"{self.side} {self.bound:g} ({how})"
+        bound = self.scale(self.bound)
+        if self.logarithm == "ratio":
+            return f"{'more' if self.side == 'above' else 'less'} than {describe_factor(bound)} ({how})"
+        return f"{self.side} {bound:.4g} ({how})"
+
+    def scale(self, value: float) -> float:
+        """A value of the statistic as it is printed."""
+        return math.exp(value) if self.logarithm else value
+
+
+def describe_factor(factor: float) -> str:
+    """A factor in words: `twice`, `100 times`, `half`, `a third`, `1/10`, `1.1 times`."""
+    for value, words in ((2, "twice"), (1 / 2, "half"), (1 / 3, "a third")):
+        if math.isclose(factor, value, rel_tol=1e-3):
+            return words
+    part = round(1 / factor)
+    return f"1/{part}" if part > 1 and math.isclose(factor * part, 1, rel_tol=1e-3) else f"{factor:.3g} times"
 
 
 @dataclass(frozen=True)

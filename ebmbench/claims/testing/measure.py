@@ -23,7 +23,7 @@ from ebmbench.workspace.store import digest
 
 FILE = "measures.npz"
 DECIDING = ("claim.py", "criterion.py", "measure.py")  # in this folder
-SHOWING = ("CLAIM", "statistics", "draw", "PAPER", "YEAR")  # in the claim's file
+SHOWING = ("CLAIM", "statistics", "draw", "PAPER", "YEAR", "LINK")  # in the claim's file
 
 
 @dataclass(frozen=True)

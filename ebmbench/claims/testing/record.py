@@ -82,6 +82,7 @@ class Record:
             "title": entry.title,
             "source": entry.paper,
             "year": entry.year,
+            "links": [*entry.links],
             "sentence": claim.sentence,
             "here": claim.here,
             "pilots": claim.pilots,
@@ -99,7 +100,7 @@ class Record:
     def _criteria(self) -> Iterator[dict[str, Any]]:
         for i, criterion in enumerate(self.file.CLAIM.criteria):
             once_more = self.repeated.findings[i].as_dict() if self.repeated else None
-            rule = {"key": criterion.key, "says": criterion.says, "rule": criterion.rule, "exact": criterion.exact}
+            rule = {key: getattr(criterion, key) for key in ("key", "says", "rule", "exact", "logarithm")}
             yield {**rule, "finding": self.decision.findings[i].as_dict(), "again": once_more}
 
     def _rows(self) -> Iterator[list[Any]]:
@@ -136,7 +137,7 @@ def render_record(record: Record) -> str:
 
 def _lines(record: Record) -> Iterator[str]:
     claim, entry = record.file.CLAIM, describe("claims", record.name)
-    yield f"{record.name}: {entry.title} ({entry.paper})"
+    yield f"{record.name}: {entry.title} ({', '.join([entry.paper, *entry.links])})"
     for criterion, finding in zip(claim.criteria, record.decision.findings, strict=True):
         yield f"  {criterion.says}"
         yield f"    rule    {criterion.rule}"
@@ -150,5 +151,9 @@ def _numbers(criterion: Criterion, finding: Finding) -> str:
     if finding.mean is None:
         return "no number"
     kind = "between" if criterion.exact else f"{100 * (1 - 2 * criterion.alpha):g} % limits"
-    power = "" if finding.power is None else f", power {finding.power:.2f} at {criterion.expected:g}"
-    return f"{finding.mean:.4g} ({kind} {finding.low:.4g} … {finding.high:.4g}), {len(finding.values)} seeds{power}"
+    expected = criterion.scale(criterion.expected or 0)
+    power = "" if finding.power is None else f", power {finding.power:.2f} at {expected:.3g}"
+    mean, low, high = (
+        f"{criterion.scale(value):.4g}" for value in (finding.mean, finding.low, finding.high) if value is not None
+    )
+    return f"{mean} ({kind} {low} … {high}), {len(finding.values)} seeds{power}"

@@ -1,4 +1,4 @@
-"""Build the report of a suite of claims: `claims.md`, the same as `index.html`, figures and all numbers."""
+"""Build the report of a suite of claims: `claims.md`, figures and all numbers."""
 
 import shutil
 from pathlib import Path
@@ -10,7 +10,6 @@ from ebmbench.config.suites import edited_values
 from ebmbench.report.build import choose_folder, exchange, make_empty_folder
 from ebmbench.report.claims.collect import STALE, ClaimResult, collect_claims, criterion_verdict
 from ebmbench.report.claims.text import render_claims
-from ebmbench.report.page.html import write_page
 from ebmbench.report.results.cells import NOT_RUN
 from ebmbench.report.results.provenance import collect_provenance, make_header
 from ebmbench.report.results.table import write_csv
@@ -20,7 +19,7 @@ from ebmbench.workspace.layout import PARAMS_YAML
 
 PAGE = "claims.md"
 COLUMNS = ["claim", "verdict", "first", "again", "reason", "statistic", "rule", "criterion_verdict"]
-COLUMNS += ["mean", "low", "high", "p", "power", "mean_again"]
+COLUMNS += ["mean", "low", "high", "p", "power", "mean_again", "logarithm"]
 
 
 def build_claims(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
@@ -42,7 +41,6 @@ def build_claims(root: Path, params: dict[str, Any], out: Path | None = None) ->
         write_csv(pd.concat(values), fresh / "values.csv")
     if (root / PARAMS_YAML).is_file():
         (fresh / PARAMS_YAML).write_bytes(text_of(root / PARAMS_YAML))
-    write_page(fresh, PAGE)
     exchange(fresh, out)
     return out
 
@@ -69,6 +67,7 @@ def _criterion_row(criterion: dict[str, Any]) -> dict[str, Any]:
         "criterion_verdict": criterion_verdict(criterion),
         **{key: criterion["finding"][key] for key in ("mean", "low", "high", "p", "power")},
         "mean_again": (criterion["again"] or {}).get("mean"),
+        "logarithm": criterion.get("logarithm", ""),
     }
 
 

@@ -35,6 +35,11 @@ class ClaimResult:
         return str(self.record.get("source") or "")
 
     @property
+    def links(self) -> list[str]:
+        """Where the paper can be read; records before 0.9 do not say."""
+        return list(self.record.get("links", []))
+
+    @property
     def verdict(self) -> str:
         """reproduced, not reproduced, undecided; or failed, stale, not run."""
         return str(self.record.get("verdict") or self.state)

@@ -1,37 +1,35 @@
-"""The text of `claims.md`: all verdicts in one table, how they are reached, then each claim with numbers and figure."""
+"""The text of `claims.md`: how many claims hold, each in one line, then each with its numbers and figure."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from ebmbench.report.claims.collect import ClaimResult, criterion_verdict
+from ebmbench.report.claims.collect import ClaimResult
 from ebmbench.report.results.cells import OTHERWISE
 from ebmbench.report.sections.provenance import render_provenance
 from ebmbench.report.text.escaping import escape_text
 from ebmbench.report.text.images import Image
+from ebmbench.report.text.links import link_papers
 from ebmbench.report.text.numbers import MISSING, plural
 from ebmbench.report.text.tables import markdown_table
 
 MARKS = {"reproduced": "✓", "not reproduced": "✗", "undecided": "?"}
 ABOUT = (
-    "Each claim of the literature is an experiment with a rule that was fixed before its seeds were looked at: a "
-    "statistic, a bound that means something, a side of it, and Student's one-sided test over seeds at level α. "
-    "**Reproduced**: every criterion of the claim is met significantly. **Not reproduced**: one is significantly "
-    "on the wrong side of its bound (at α over the number of criteria). **Undecided**: neither; the power says "
-    "how likely the experiment was to show an effect as large as the source's. *Exact* criteria are mathematics: "
-    "each seed must meet them. Every claim is decided by two disjoint sets of seeds, each on its own; where they "
-    "disagree it is undecided, so what is reproduced has been so twice. Budgets were chosen with seeds that are "
-    "not used here. In brackets are the limits at level α, or the smallest and largest value of an exact "
-    "criterion; to refute one of m criteria takes α/m, so limits may lie just beyond a bound and leave it "
-    "undecided. A training that diverged is judged by its last healthy state, as everywhere in the benchmark.\n\n"
-    "A refuted claim is refuted *here*: at the size, on the data and with the settings that its section names."
+    "Each claim is an experiment whose rule was fixed before its seeds were looked at: a statistic, and a bound that "
+    "it must pass by Student's one-sided test over the seeds (α = 0.01), or at every seed where the claim is "
+    "mathematics. **Reproduced**: every criterion is met. **Not reproduced**: one is significantly on the wrong side. "
+    "**Undecided**: neither; the power is the chance that these seeds had to show an effect of the source's size. Each "
+    "claim is decided twice, by disjoint seeds; where the two disagree it is undecided. In brackets: the limits of the "
+    "test. Means of ratios are geometric. A refuted claim is refuted *here*, at the size and on the data that its "
+    "section names ([more](../../../docs/claims.md)). `ebmbench claims run NAME` tests one again."
 )
 
 
 def render_claims(claims: list[ClaimResult], images: dict[str, Image], facts: dict[str, str], header: str) -> str:
     """The whole page."""
     parts = [f"# ebmbench: claims of the literature\n\n{header}\n\n{_summary(claims)}"]
-    parts += [f"## Verdicts\n\n{_verdict_table(claims)}", f"## How they are reached\n\n{ABOUT}", "## The claims"]
+    parts += [_verdict_table(claims), f"## How they are decided\n\n{ABOUT}", "## The claims"]
     parts += ["\n\n".join(_claim_section(claim, images.get(claim.name))) for claim in claims]
     parts += [f"## Provenance\n\n{render_provenance(facts)}"]
     return "\n\n".join(parts) + "\n"
@@ -47,55 +45,61 @@ def format_significant(value: float | None) -> str:
     return f"{value:.1e}"
 
 
+def format_statistic(value: float | None, logarithm: str | None) -> str:
+    """A statistic with three digits; the logarithm of a ratio or number as that ratio or number."""
+    return format_significant(math.exp(value) if logarithm and value is not None else value)
+
+
 def _summary(claims: list[ClaimResult]) -> str:
     """How many claims have which verdict, and whether the two sets of seeds agree."""
     counts = Counter(claim.verdict for claim in claims)
-    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _order(counts))
     repeated = [claim for claim in claims if claim.again]
     same = sum(claim.again == claim.first for claim in repeated)
     both = f" Two disjoint sets of seeds agree on {same} of {len(repeated)}." if repeated else ""
     stale = f" What is stale was {OTHERWISE}, so it decides nothing; `ebmbench run` makes it anew."
-    return f"{plural(len(claims), 'claim')}: {verdicts}.{both}{stale if counts['stale'] else ''}"
+    return f"**{plural(len(claims), 'claim')}: {verdicts}.**{both}{stale if counts['stale'] else ''}"
+
+
+def _order(verdicts: Counter[str]) -> list[str]:
+    """What was decided first."""
+    return [*(one for one in MARKS if one in verdicts), *(one for one in verdicts if one not in MARKS)]
 
 
 def _verdict_table(claims: list[ClaimResult]) -> str:
-    header = ["claim", "source", "verdict", "what decided it", "found"]
-    return markdown_table(header, [_verdict_row(claim) for claim in claims], left=5)
+    order = _order(Counter(claim.verdict for claim in claims))
+    rows = [_verdict_row(claim) for claim in sorted(claims, key=lambda claim: order.index(claim.verdict))]
+    return markdown_table(["verdict", "claim", "what decided it", "source"], rows, left=4)
 
 
 def _verdict_row(claim: ClaimResult) -> list[str]:
-    """A claim with its verdict (and those of both sets of seeds, if they differ) and the criterion that decided it."""
+    """A claim with its verdict and the criterion that decided it: what was asked, and what was found."""
     link = f"[{escape_text(claim.title)}](#{claim.name})"
-    decided_by, numbers = escape_text(claim.reason) or MISSING, MISSING
+    decided_by = escape_text(claim.reason) or MISSING
     if claim.deciding is not None:
-        others = sum(criterion_verdict(one) == claim.verdict for one in claim.criteria) - 1
-        more = f"; and {others} more" if others else ""
-        rule = escape_text(claim.deciding["rule"].partition(" (")[0])
-        decided_by = f"{escape_text(claim.deciding['says'])}: {rule}{more}"
-        again = claim.deciding["again"]
-        numbers = _mean_and_limits(claim.deciding["finding"]) + (f"; again {_mean_and_limits(again)}" if again else "")
-    differ = f" ({claim.first}, then {claim.again})" if claim.again not in ("", claim.first) else ""
-    return [link, escape_text(claim.source), _mark(claim.verdict) + differ, decided_by, numbers]
+        one = claim.deciding
+        means = [_mean(found, one) for found in (one["finding"], one["again"]) if found]
+        asked, found = escape_text(_bound(one)), " and ".join(dict.fromkeys(means))
+        decided_by = f"{escape_text(one['says'])}: {found}; asked: {asked}"
+    return [_mark(claim.verdict), link, decided_by, link_papers(claim.source, claim.links)]
 
 
 def _claim_section(claim: ClaimResult, image: Image | None) -> Iterator[str]:
-    """The paragraphs about a claim: what the source says, what is done here, what was found."""
+    """The paragraphs about a claim: what the source says, what was found, what is done here."""
     yield f"### `{claim.name}`"
     if not claim.record:
         yield f"**{_mark(claim.verdict)}**{f': {escape_text(claim.reason)}' if claim.reason else ''}."
         return
-    yield f"**{escape_text(claim.title)}**"
-    yield f"{escape_text(claim.record['sentence'])} *Source*: {escape_text(claim.source)}."
+    differ = f" ({claim.first} by the first seeds, {claim.again} by the others)" if claim.again != claim.first else ""
+    yield f"**{_mark(claim.verdict)}**{differ if claim.again else ''}: {escape_text(claim.title)}."
+    yield f"{escape_text(claim.record['sentence'])} *Source*: {link_papers(claim.source, claim.links)}."
+    header = ["criterion", "asked", f"found, {claim.record['seeds']} seeds", "again", "p", "power"]
+    yield markdown_table(header, [_criterion_row(one) for one in claim.criteria], left=6)
+    if image is not None:
+        yield image.markdown()
     yield f"*Here*: {escape_text(claim.record['here'])}"
     if claim.record.get("pilots"):
         yield f"*Pilots*: {escape_text(claim.record['pilots'])}"
-    both = f": by the first seeds {claim.first}, by others {claim.again}" if claim.again else ""
-    yield f"**{_mark(claim.verdict)}**{both}."
-    header = ["criterion", "rule", f"found, {claim.record['seeds']} seeds", "p", "power", "verdict", "again"]
-    yield markdown_table(header, [_criterion_row(one) for one in claim.criteria], left=7)
-    if image is not None:
-        yield image.markdown()
-    yield f"```sh\nebmbench claims run {claim.name}\n```"
 
 
 def _criterion_row(criterion: dict[str, Any]) -> list[str]:
@@ -103,21 +107,30 @@ def _criterion_row(criterion: dict[str, Any]) -> list[str]:
     power = MISSING if finding["power"] is None else f"{100 * finding['power']:.0f} %"
     return [
         escape_text(criterion["says"]),
-        escape_text(criterion["rule"]),
-        _mean_and_limits(finding),
+        escape_text(_bound(criterion)),
+        _judged(finding, criterion),
+        _judged(again, criterion) if again else MISSING,
         format_significant(finding["p"]),
         power,
-        _mark(finding["verdict"]),
-        f"{_mean_and_limits(again)} {_mark(again['verdict'])}" if again else MISSING,
     ]
 
 
-def _mean_and_limits(finding: dict[str, Any]) -> str:
-    """Mean and limits of a finding, or its note if it has no mean."""
+def _bound(criterion: dict[str, Any]) -> str:
+    """The rule without the test, which is the same for all but exact criteria."""
+    return str(criterion["rule"]).partition(" (")[0] + (" at every seed" if criterion["exact"] else "")
+
+
+def _judged(finding: dict[str, Any], criterion: dict[str, Any]) -> str:
+    """The verdict's mark, the mean and its limits; without a mean, the note that says why."""
+    mark = MARKS.get(finding["verdict"], finding["verdict"])
     if finding["mean"] is None:
-        return finding["note"] or MISSING
-    mean, low, high = (format_significant(finding[key]) for key in ("mean", "low", "high"))
-    return f"{mean} ({low} … {high})"
+        return f"{mark} {finding['note'] or MISSING}"
+    low, high = (format_statistic(finding[key], criterion.get("logarithm")) for key in ("low", "high"))
+    return f"{mark} {_mean(finding, criterion)} ({low} … {high})"
+
+
+def _mean(finding: dict[str, Any], criterion: dict[str, Any]) -> str:
+    return str(finding["note"] or format_statistic(finding["mean"], criterion.get("logarithm")))
 
 
 def _mark(verdict: str) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ebmbench.config.schema import read_yaml
 from ebmbench.errors import UserError
-from ebmbench.report.claims.text import format_significant
+from ebmbench.report.claims.text import format_statistic
 from ebmbench.report.compare.sides import WORKSPACE, is_report, suite_of
 from ebmbench.report.results.cells import NOT_RUN
 from ebmbench.report.text.numbers import MISSING, plural
@@ -32,7 +32,7 @@ def find_claims_reports(root: Path, before: str, after: str, suite: str | None) 
     suite = suite or suite_of(read_yaml(root / PARAMS_YAML), PARAMS_YAML)
     latest = is_claims_report(report_folder(root, suite)) and WORKSPACE in (before, after)
     if latest or is_claims_report(root / after):
-        raise UserError(f"'{before}': of claims only folders are compared, allowed: one such as reports/claims/0.7.0")
+        raise UserError(f"'{before}': of claims only folders are compared, allowed: one such as reports/claims/latest")
     return None
 
 
@@ -80,4 +80,4 @@ def _verdict(rows: list[Row]) -> str:
 
 
 def _mean(row: Row) -> str:
-    return format_significant(float(row["mean"])) if row.get("mean") else MISSING
+    return format_statistic(float(row["mean"]), row.get("logarithm")) if row.get("mean") else MISSING

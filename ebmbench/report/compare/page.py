@@ -21,7 +21,7 @@ from ebmbench.report.compare.changes import (
 )
 from ebmbench.report.compare.claims import compare_claims, find_claims_reports, is_claims_report
 from ebmbench.report.compare.sides import WORKSPACE, Side, read_sides
-from ebmbench.report.release import list_releases
+from ebmbench.report.index import list_releases
 from ebmbench.report.results.groups import heading
 from ebmbench.report.text.numbers import MISSING, choose_decimals, format_interval, plural
 from ebmbench.report.text.tables import markdown_table

@@ -1,12 +1,15 @@
-"""`index.html`: the Markdown of a report (`report.md` or `claims.md`) as one HTML file that needs no network.
+"""The Markdown of a report (`report.md` or `claims.md`) as one HTML file that needs no network.
 
+The page can be made from a report's folder at any time (`ebmbench report page`), so it is in no report and not in Git.
 Figures, style and scripts are inside the file. A content security policy in its head allows only this style and these
 scripts, by their hashes, so the page loads nothing and runs nothing else. The policy forbids `style` attributes, so a
 table's alignment is a class. Raw HTML in the Markdown is shown as text, so that an exception's message cannot become
-part of the page; only the `<details>` that the report itself writes pass unchanged.
+part of the page; only the `<details>` that the report itself writes pass unchanged. Links to files lead to the report's
+folder from wherever the page is.
 """
 
 import hashlib
+import os
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
@@ -22,6 +25,10 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from PIL import Image
+
+from ebmbench.errors import UserError
+from ebmbench.workspace.files import write_text
+from ebmbench.workspace.layout import PAGES
 
 SCRIPTS = ("tables.js", "lightbox.js", "contents.js")
 CONTENTS_LEVELS = (2, 3)  # of the headings in the table of contents
@@ -44,17 +51,19 @@ class Heading:
     text: str
 
 
-def write_page(folder: Path, source: str = "report.md") -> Path:
-    """Write `index.html` beside the Markdown file `source` of a folder."""
-    text = (folder / source).read_text(encoding="utf-8")
-    out = folder / "index.html"
-    out.write_text(render_page(text, folder), encoding="utf-8", newline="\n")
+def write_page(folder: Path, out: Path) -> Path:
+    """Write the page of the report in a folder to the file `out`."""
+    source = next((folder / page for page in PAGES if (folder / page).is_file()), None)
+    if source is None:
+        raise UserError(f"{folder}: found no report, allowed: a folder with {' or '.join(PAGES)}")
+    text = source.read_text(encoding="utf-8")
+    write_text(out, render_page(text, folder, Path(os.path.relpath(folder, out.parent)).as_posix()))
     return out
 
 
-def render_page(text: str, folder: Path) -> str:
-    """The whole page of a report's Markdown."""
-    body, headings = render_body(text, folder)
+def render_page(text: str, folder: Path, base: str = ".") -> str:
+    """The whole page of a report's Markdown; `base` is the way from the page to the report's folder."""
+    body, headings = render_body(text, folder, base)
     style, script = _read_asset("page.css"), "\n".join(map(_read_asset, SCRIPTS))
     parts = {
         "title": escapeHtml(headings[0].text if headings else "ebmbench"),
@@ -68,17 +77,17 @@ def render_page(text: str, folder: Path) -> str:
     return re.sub(r"{{(\w+)}}", lambda match: parts[match[1]], _read_asset("page.html"))
 
 
-def render_body(text: str, folder: Path) -> tuple[str, list[Heading]]:
+def render_body(text: str, folder: Path, base: str = ".") -> tuple[str, list[Heading]]:
     """The HTML of a report's Markdown, with the figures of `folder` inside, and its headings."""
     markdown = MarkdownIt("commonmark").enable("table")
-    for rule in (image, html_block, html_inline, table_open, table_close):
+    for rule in (image, link_open, html_block, html_inline, table_open, table_close):
         markdown.add_render_rule(rule.__name__, rule)
     tokens = _wrap_figures(markdown.parse(text))
     headings = _add_anchors(tokens)
     for token in tokens:
         if style := token.attrs.pop("style", ""):
             token.attrs["class"] = str(style).removeprefix("text-align:")
-    return markdown.renderer.render(tokens, markdown.options, {"folder": folder}), headings
+    return markdown.renderer.render(tokens, markdown.options, {"folder": folder, "base": base}), headings
 
 
 def _policy(style: str, script: str) -> str:
@@ -170,6 +179,14 @@ def image(self: RendererHTML, tokens: Sequence[Token], place: int, options: Opti
     return f'<img src="{escapeHtml(source)}" alt="{alt}" width="{width}" height="{height}">'
 
 
+def link_open(self: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: Env) -> str:
+    """A link; one to a file of the report leads to the report's folder."""
+    target = str(tokens[place].attrs["href"])
+    if not target.startswith("#") and "://" not in target and env["base"] != ".":
+        tokens[place].attrs["href"] = f"{quote(env['base'])}/{target}"
+    return self.renderToken(tokens, place, options, env)
+
+
 def html_block(self: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: Env) -> str:
     """The report's own `<details>` unchanged, anything else as text."""
     content = tokens[place].content
@@ -193,7 +210,7 @@ def table_close(self: RendererHTML, tokens: Sequence[Token], place: int, options
 
 
 def _embed(folder: Path, source: str) -> Embedded | None:
-    """A PNG, WebP or SVG file of the folder as a data URI with its size, so that nothing moves as the page loads."""
+    """An image of the folder as a data URI with its size, so that nothing moves as the page loads."""
     file = (folder / source).resolve()
     inside = file.is_relative_to(folder.resolve()) and file.is_file()
     readers = {".png": _embed_pixels, ".webp": _embed_pixels, ".svg": _embed_svg}

@@ -3,6 +3,7 @@
 from ebmbench.config import registry
 from ebmbench.report.results.samplers import read_all_samplers
 from ebmbench.report.results.suite import Results
+from ebmbench.report.text.links import link_papers
 
 TITLE = "Papers"
 ORDER = 140
@@ -17,7 +18,7 @@ def text(results: Results) -> str:
     for kind, name in used:
         one = registry.entries(kind).get(name)
         if one is not None and one.paper:
-            found.setdefault((one.year, one.citation), []).append(f"`{name}`")
+            found.setdefault((one.year, link_papers(one.citation, one.links)), []).append(f"`{name}`")
     return "\n".join(f"- {paper}: {', '.join(names)}" for (_, paper), names in sorted(found.items())) or "None."
 
 

@@ -4,6 +4,7 @@ import sys
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -16,12 +17,12 @@ from ebmbench.core.streams import stream
 NAME = "coin_is_unfair"
 
 
-def coin(bias: float, seeds: int = 6) -> types.ModuleType:
+def coin(bias: float, seeds: int = 6, bound: float = 0.5, logarithm: Any = "") -> types.ModuleType:
     """A claim that the coin lands on heads more often than not."""
     import torch
 
     module = types.ModuleType(f"ebmbench.claims.{NAME}")
-    criterion = Criterion("heads", "share of heads", "above", 0.5, expected=0.6)
+    criterion = Criterion("heads", "share of heads", "above", bound, expected=0.6, logarithm=logarithm)
     module.CLAIM = Claim("Heads win.", "A coin is thrown.", seeds, (criterion,), "Throws.", ("one", "two"))
     module.thrown = []
 
@@ -39,7 +40,7 @@ def coin(bias: float, seeds: int = 6) -> types.ModuleType:
 @contextmanager
 def known(module: types.ModuleType) -> Iterator[None]:
     """The registry knows the claim, for as long as the block lasts."""
-    entry = Entry(NAME, "The coin is unfair", "Bernoulli (1713)", 1713)
+    entry = Entry(NAME, "The coin is unfair", "Bernoulli (1713)", 1713, ("https://example.org/ars",))
     registry.entries("claims")[NAME] = entry
     sys.modules[module.__name__] = module
     try:

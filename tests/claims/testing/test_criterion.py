@@ -195,3 +195,31 @@ def test_a_share_of_few_mirrors_one_of_many() -> None:
     assert decide_criterion(criterion, [1.0] * 8, criteria=2).verdict == "not reproduced"
     with pytest.raises(ValueError, match="0 or 1"):
         decide_criterion(criterion, [0.5] * 8)
+
+
+@pytest.mark.parametrize(
+    ("side", "bound", "logarithm", "words"),
+    [
+        ("above", math.log(2), "ratio", "more than twice"),
+        ("above", 0.693, "ratio", "more than twice"),
+        ("above", 4.605, "ratio", "more than 100 times"),
+        ("above", -0.693, "ratio", "more than half"),
+        ("below", -math.log(3), "ratio", "less than a third"),
+        ("below", -2.303, "ratio", "less than 1/10"),
+        ("below", -math.log(1.1), "ratio", "less than 0.909 times"),
+        ("below", math.log(3), "number", "below 3"),
+        ("below", 1.001, "", "below 1.001"),
+        ("below", -0.025, "", "below -0.025"),
+    ],
+)
+def test_the_rule_of_a_logarithm_is_told_as_a_factor_or_number(
+    side: str, bound: float, logarithm: str, words: str
+) -> None:
+    assert rule(side, bound, logarithm=logarithm).rule == f"{words} (one-sided t over seeds, α = 0.01)"
+    assert rule(side, bound, logarithm=logarithm, exact=True).rule == f"{words} (at every seed)"
+
+
+@pytest.mark.parametrize("logarithm", ["", "ratio", "number"])
+def test_how_a_statistic_is_told_changes_no_verdict(logarithm: str) -> None:
+    values = [0.7, 0.8, 0.75, 0.9]
+    assert decide_criterion(rule(bound=0.6, logarithm=logarithm), values) == decide_criterion(rule(bound=0.6), values)
