@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from ebmbench.report.build import exchange, make_empty_folder
+from ebmbench.report.build import SUMMARY, exchange, make_empty_folder
 from ebmbench.report.claims.collect import ClaimResult, collect_claims, criterion_verdict
 from ebmbench.report.claims.text import render_claims
 from ebmbench.report.page.html import write_page
@@ -14,6 +14,7 @@ from ebmbench.report.results.provenance import collect_provenance
 from ebmbench.report.results.table import write_csv
 from ebmbench.report.text.images import Image
 from ebmbench.workspace.code_hash import text_of
+from ebmbench.workspace.files import write_json
 from ebmbench.workspace.layout import PARAMS_YAML, report_folder
 
 PAGE = "claims.md"
@@ -34,6 +35,7 @@ def build_claims(root: Path, params: dict[str, Any], out: Path | None = None) ->
     )
     (fresh / PAGE).write_text(text, encoding="utf-8", newline="\n")
     write_csv(_verdict_frame(claims), fresh / "verdicts.csv")
+    write_json(fresh / SUMMARY, {claim.name: claim.verdict for claim in claims})
     if decided:
         values = [pd.read_csv(claim.folder / "values.csv", dtype=str) for claim in decided]
         write_csv(pd.concat(values), fresh / "values.csv")

@@ -103,7 +103,8 @@ def outline(axis: Axes, truth: Panel | None) -> None:
 
 
 def _panel(results: Results, name: str, rows: pd.DataFrame) -> Panel:
-    label, value = median_run(rows, results.main_metric)
+    metric = results.main_metric_of(str(rows["dataset"].iloc[0]))
+    label, value = median_run(rows, metric)
     if not label:
         return Panel(name, describe_verdicts(rows))
     seed = f"seed {label.rpartition('seed=')[2]}"
@@ -111,7 +112,7 @@ def _panel(results: Results, name: str, rows: pd.DataFrame) -> Panel:
     if value is None:
         return Panel(name, seed, label, arrays, unscored=True)
     shown = value if abs(value) > ROUNDING else 0
-    return Panel(name, f"{short_name(results.main_metric)} {shown:.3g}, {seed}", label, arrays)
+    return Panel(name, f"{short_name(metric)} {shown:.3g}, {seed}", label, arrays)
 
 
 def _reach(found: list[Panel], name: str) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
+from ebmbench.config.registry import STAND_INS
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.groups import BOUNDS, IMAGE, MAIN, TRIO, datasets, direction, heading, variants
 from ebmbench.report.results.kinds import NAMES, select_kind, table_kinds
@@ -28,15 +29,14 @@ REMARK = (
 
 def text(results: Results) -> str:
     """All tables, toy data first."""
-    return "\n\n".join(filter(None, [render_toys(results), *_render_images(results), _render_likelihoods(results)]))
+    toys = [render_toys(frame, metric) for metric, frame in results.toys_by_metric.items()]
+    return "\n\n".join(filter(None, [*toys, *_render_images(results), _render_likelihoods(results)]))
 
 
-def render_toys(results: Results) -> str:
-    """Every method on every toy dataset, grouped by dataset, the suite's first metric in front; empty without toys."""
-    frame = results.toys
-    if frame.empty:
-        return ""
-    metrics = _with_values(frame, dict.fromkeys([results.main_metric, *MAIN]))
+def render_toys(frame: pd.DataFrame, main: str) -> str:
+    """Every method on every toy dataset, grouped by dataset, the metric that decides on them in front."""
+    stand_ins = STAND_INS if main in STAND_INS else ()
+    metrics = _with_values(frame, dict.fromkeys([main, *MAIN, *stand_ins]))
     columns = {metric: format_column(frame, metric) for metric in metrics}
     rows = []
     for dataset in datasets(frame):
