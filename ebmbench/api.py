@@ -67,12 +67,14 @@ def train(
         return _trained(Run(result))
 
 
-def evaluate(model: Trained, metrics: Sequence[str] | None = None, data: Events | None = None) -> pd.DataFrame:
+def evaluate(
+    model: Trained, metrics: Sequence[str] | None = None, data: Events | None = None, *, chains: int | None = None
+) -> pd.DataFrame:
     """Judge a model by metrics of the benchmark: `evaluate(model, ["kl", "mmd"]).loc["kl", "value"]`.
 
     A row for each metric, by default all that the suites have for these data; a value that is missing has a reason.
-    Give the array that the model was trained on, if it was one of your own. Features of images need a classifier,
-    which only the stages train.
+    Give the array that the model was trained on, if it was one of your own. `chains` is the number of samples that are
+    drawn for metrics that need some. Features of images need a classifier, which only the stages train.
     """
     opened = _open(model.facts.name if data is None else data, model.facts.name)
     if opened.facts.hash != model.facts.hash:
@@ -81,7 +83,10 @@ def evaluate(model: Trained, metrics: Sequence[str] | None = None, data: Events 
     chosen = params.benchmark.metrics if metrics is None else metrics
     for metric in chosen:
         known(metric, names("metrics"), "ebmbench.evaluate", "metrics")
-    drawn = {kind: draw(_copy(model), kind, params.sampling, opened.test) for kind in params.sampling.kinds}
+    sampling = params.sampling if chains is None else params.sampling.model_copy(update={"chains": chains})
+    needs = {need for metric in chosen for need in getattr(load("metrics", metric), "NEEDS", ("samples",))}
+    kinds = sampling.kinds if needs & {"samples", "trace"} else []
+    drawn = {kind: draw(_copy(model), kind, sampling, opened.test) for kind in kinds}
     samples = {kind: one for kind, one in drawn.items() if one is not None}
     subject = replace(aiming(_copy(model), opened.density), learned=model.header["outcome"]["learned"])
     if (long := samples.get("long")) is not None and long.trace is not None:
@@ -89,7 +94,7 @@ def evaluate(model: Trained, metrics: Sequence[str] | None = None, data: Events 
     subjects = {kind: replace(subject, samples=one.x, sampler=one.sampler, kind=kind) for kind, one in samples.items()}
     evaluations = {
         kind: Evaluation(one, opened.test, opened.density, opened.facts, params.metrics, opened.train)
-        for kind, one in subjects.items()
+        for kind, one in (subjects or {"": subject}).items()
     }
     values = compute_metrics(evaluations, chosen)
     rows = [{"metric": metric, "samples": kind, **asdict(value)} for (metric, kind), value in values.items()]

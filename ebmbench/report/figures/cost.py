@@ -21,6 +21,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from ebmbench.config import registry
 from ebmbench.report.figures.theme import WIDTH, colour, marker, plain_ticks, save
 from ebmbench.report.results.frame import variant
 from ebmbench.report.results.groups import short_name
@@ -64,21 +65,33 @@ class Part:
         return [by for by in AXES if by in self.curves and self.curves[by].notna().any()]
 
     @property
+    def scale(self) -> str:
+        """Of the metric's axis."""
+        return "linear" if _is_signed(self.metric) else "log"
+
+    @property
     def variants(self) -> list[str]:
         """All lines, in the order of the suite."""
         return list(dict.fromkeys(self.curves["variant"]))
 
 
 def draw(results: Results, folder: Path) -> list[Image]:
-    """A figure for each main metric that has positive values: of toy data, and of images."""
+    """A figure for each main metric, of values that its scale can show: of toy data, of data of one's own, of images."""
     curves = results.curves
     if curves.empty:
         return []
     names = [variant(method, settings) for method, settings in zip(curves["method"], curves["settings"], strict=True)]
     curves = number_moments(curves.assign(variant=names, flops=share_flops(curves, results.frame)))
-    known = curves[(curves["value"] > 0) & (curves["seconds"] > 0)]
+    signed = curves["metric"].map(_is_signed) & curves["value"].notna()
+    known = curves[(signed | (curves["value"] > 0)) & (curves["seconds"] > 0)]
     parts = [Part(str(metric), rows, f"cost-{metric}.svg") for metric, rows in known.groupby("metric", sort=False)]
     return [_figure(results.frame, part, folder) for part in parts]
+
+
+def _is_signed(metric: str) -> bool:
+    """Whether values of a metric may have any sign: of a likelihood, and of all else that has no zero to fall to."""
+    entry = registry.entries("metrics").get(metric)
+    return entry is not None and entry.direction == "higher"
 
 
 def _figure(frame: pd.DataFrame, part: Part, folder: Path) -> Image:
@@ -90,30 +103,31 @@ def _figure(frame: pd.DataFrame, part: Part, folder: Path) -> Image:
     stacks = list(_stacks(axes, len(part.axes)))
     for dataset, stack in zip(part.datasets, stacks, strict=False):
         for axis, by in zip(stack, part.axes, strict=True):
-            _panel(axis, part.curves[part.curves["dataset"] == dataset], by, part.variants)
+            _panel(axis, part.curves[part.curves["dataset"] == dataset], by, part)
             _reference(axis, frame[frame["dataset"] == dataset], part.metric)
         stack[0].set_title(dataset)
     for axis in (axis for stack in stacks[len(part.datasets) :] for axis in stack):
         axis.set_axis_off()
     for row in axes:
         row[0].set_ylabel(part.name)
-    plain_ticks(axes[0, 0].yaxis, *axes[0, 0].get_ylim())  # all panels share it
+    if part.scale == "log":
+        plain_ticks(axes[0, 0].yaxis, *axes[0, 0].get_ylim())  # all panels share it
     figure.legend(handles=_legend(part.variants), loc="outside lower center", ncols=min(8, len(part.variants) + 1))
     save(figure, folder / part.file)
     return _image(part)
 
 
-def _panel(axis: Axes, rows: pd.DataFrame, by: str, variants: list[str]) -> None:
+def _panel(axis: Axes, rows: pd.DataFrame, by: str, part: Part) -> None:
     rows = rows[rows[by].notna()]
     if rows.empty:
         axis.set_axis_off()
         return
-    for name, part in rows.groupby("variant", sort=False):
-        points = compute_medians(part)
-        style = _style(str(name), variants)
+    for name, own in rows.groupby("variant", sort=False):
+        points = compute_medians(own)
+        style = _style(str(name), part.variants)
         axis.plot(points[by], points["median"], linewidth=1.3, markersize=4.5, markeredgewidth=0, **style)
         axis.fill_between(points[by], points["low"], points["high"], color=style["color"], alpha=0.13, linewidth=0)
-    axis.set(xscale="log", yscale="log", xlabel=AXES[by])
+    axis.set(xscale="log", yscale=part.scale, xlabel=AXES[by])
     low, high = rows[by].min(), rows[by].max()
     axis.set_xlim(low / 1.25, high * 1.25)
     plain_ticks(axis.xaxis, *axis.get_xlim())
@@ -165,7 +179,7 @@ def _style(name: str, variants: list[str]) -> dict[str, Any]:
 
 def _reference(axis: Axes, rows: pd.DataFrame, metric: str) -> None:
     known = summarise(rows[rows["method"] == REFERENCE], metric).median
-    if known is not None and known > 0:
+    if known is not None and (known > 0 or axis.get_yscale() == "linear"):
         axis.axhline(known, color=colour(REFERENCE), linestyle=(0, (4, 3)), linewidth=1.0, zorder=1)
 
 
