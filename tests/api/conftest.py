@@ -1,4 +1,4 @@
-"""Data of one's own, in the plane and in five dimensions, through all stages, with the defaults of the suites."""
+"""Data of one's own, in the plane and in five dimensions, through all stages, with small settings."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from ebmbench.stages import baselines, evaluate, features, prepare, report, samp
 from ebmbench.workspace.files import write_json
 
 ROOT = Path(__file__).parents[2]
-BUDGET, CHAINS = 4000, 100
+BUDGET, CHAINS = 60_000, 100
 SIZES = {"plane": 2, "wide": 5}
 METHODS = ("nce", "dsm")
 
@@ -27,8 +27,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a project whose report is built."""
     folder, params = tmp_path_factory.mktemp("own"), read_yaml(ROOT / "suites" / "defaults.yaml")
     params["benchmark"] |= {"suite": "tiny", "seeds": [0, 1], "datasets": [*SIZES], "methods": [*METHODS]}
-    params["training"] |= {"budget": BUDGET, "rows": 2, "snapshots": [0.5]}
-    params["sampling"]["chains"] = CHAINS
+    params["training"] |= {"budget": BUDGET, "batch_size": 64, "rows": 2, "snapshots": [0.5]}
+    params["models"]["mlp"] |= {"width": 16, "layers": 2}
+    params["sampling"] |= {"chains": CHAINS, "sampler": {"kind": "mala", "steps": 20, "step_size": 0.02}}
+    params["metrics"] |= {"cells": 64, "projections": 64}
     params["datasets"] = {name: {"source": f"{name}.npy"} for name in SIZES}
     params["methods"] = {name: params["methods"][name] for name in METHODS}
     write_json(folder / "params.yaml", params)  # JSON is YAML

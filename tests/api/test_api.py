@@ -1,6 +1,8 @@
 """`ebmbench.train` and `ebmbench.evaluate` give the numbers of the stages, and models take what users have."""
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,13 +10,23 @@ import pytest
 import torch
 
 import ebmbench
+from ebmbench import api
+from ebmbench.config.params import load_params
 from ebmbench.errors import UserError
-from tests.api.conftest import BUDGET, CHAINS, own_data
+from tests.api.conftest import CHAINS, own_data
+
+
+@pytest.fixture(scope="module", autouse=True)
+def settings(project: Path) -> Iterator[None]:
+    """The settings of the project, which are small, in place of the defaults."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(api, "_defaults", lambda: load_params(project))
+        yield
 
 
 @pytest.fixture(scope="module")
-def model() -> ebmbench.Trained:
-    return ebmbench.train("dsm", own_data("plane"), seed=1, budget=BUDGET, name="plane")
+def model(settings: None) -> ebmbench.Trained:
+    return ebmbench.train("dsm", own_data("plane"), seed=1, name="plane")
 
 
 def test_dir_lists_the_api() -> None:
@@ -32,12 +44,13 @@ def test_a_run_has_the_weights_of_the_stage(model: ebmbench.Trained, project: Pa
 
 def test_an_evaluation_has_the_numbers_of_the_stage(model: ebmbench.Trained, project: Path) -> None:
     metrics = ["kl", "log_likelihood", "mmd", "sliced_wasserstein", "r_hat", "ess"]
-    found = ebmbench.evaluate(model, metrics, own_data("plane"), chains=CHAINS)
+    found = ebmbench.evaluate(model, metrics, own_data("plane"))
     rows = pd.read_csv(project / "runs/tiny/plane/dsm/rows.csv")
     rows = rows[rows["seed"] == 1].set_index("metric").loc[metrics]
     pd.testing.assert_series_equal(found["value"].astype(float), rows["value"], rtol=1e-12)
     assert found.loc["kl", "reason"] == rows.loc["kl", "reason"] == "the data's density is not known"
-    assert model.energy(torch.zeros(1, 2)).dtype == torch.float32  # judging in float64 has left it alone
+    assert found.loc["mmd", "n"] <= CHAINS
+    assert next(model.network.parameters()).dtype == torch.float32  # judging in float64 has left it alone
 
 
 def test_energy_and_score_give_back_what_came_in(model: ebmbench.Trained) -> None:
@@ -63,18 +76,19 @@ def test_the_same_seed_gives_the_same_draws(model: ebmbench.Trained) -> None:
     ("call", "words"),
     [
         (lambda _: ebmbench.train("dms", "two_moons"), r"found 'dms', allowed: .*did you mean 'dsm'"),
-        (lambda _: ebmbench.train("dsm", "two_mons"), r"'two_mons', allowed: .*did you mean 'two_moons'"),
-        (lambda _: ebmbench.train("dsm", "two_moons", sgima=1.0), r"dsm\.sgima.*did you mean 'sigma'"),
-        (lambda _: ebmbench.train("dsm", "two_moons", budget=0), r"budget: found 0"),
-        (lambda _: ebmbench.train("dsm", "two_moons", sigma=[0.1, 0.2]), r"dsm\.sigma"),
+        (lambda _: ebmbench.train("dsm", "plain"), r"'plain', allowed: .*did you mean 'plane'"),
+        (lambda _: ebmbench.train("dsm", own_data("plane"), sgima=1.0), r"dsm\.sgima.*did you mean 'sigma'"),
+        (lambda _: ebmbench.train("dsm", own_data("plane"), budget=0), r"budget: found 0"),
+        (lambda _: ebmbench.train("dsm", own_data("plane"), sigma=[0.1, 0.2]), r"dsm\.sigma"),
         (lambda _: ebmbench.train("dsm", np.zeros(5)), r"found shape \(5,\)"),
         (lambda model: ebmbench.evaluate(model, ["lk"], own_data("plane")), r"found 'lk', allowed: .*'kl'"),
-        (lambda model: ebmbench.evaluate(model, data="two_moons"), "trained on other data"),
-        (lambda model: ebmbench.evaluate(model), r"'plane', allowed"),
+        (lambda model: ebmbench.evaluate(model, data=own_data("plane")[:50]), "trained on other data"),
         (lambda model: model.energy(np.zeros(2)), r"found events of the shape \(2,\), allowed: \(B, 2\)"),
     ],
 )
-def test_a_mistake_is_one_line_with_the_nearest_name(call, words: str, model: ebmbench.Trained) -> None:  # noqa: ANN001
+def test_a_mistake_is_one_line_with_the_nearest_name(
+    call: Callable[[ebmbench.Trained], Any], words: str, model: ebmbench.Trained
+) -> None:
     with pytest.raises(UserError, match=words):
         call(model)
 

@@ -76,7 +76,7 @@ class Part:
 
 
 def draw(results: Results, folder: Path) -> list[Image]:
-    """A figure for each main metric, of values that its scale can show: of toy data, of data of one's own, of images."""
+    """A figure for each main metric, of values that its scale can show; images have their own."""
     curves = results.curves
     if curves.empty:
         return []

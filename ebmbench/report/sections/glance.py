@@ -94,6 +94,8 @@ def _table(results: Results, metric: str, columns: list[Column]) -> str:
     rows = []
     for name in _names(parts, list(dict.fromkeys(results.frame["method"]))):
         texts = {column: _cell(_rows(part, name), metric, places) for column, part in parts.items()}
+        if is_baseline(name) and set(texts.values()) == {MISSING}:  # as the truth, where it is not known
+            continue
         rows.append(
             [format_name(name), *(f"**{one}**" if name in bold[column] else one for column, one in texts.items())]
         )

@@ -29,12 +29,16 @@ REMARK = (
 
 def text(results: Results) -> str:
     """All tables, toy data first."""
-    toys = [render_toys(frame, metric) for metric, frame in results.toys_by_metric.items()]
-    return "\n\n".join(filter(None, [*toys, *_render_images(results), _render_likelihoods(results)]))
+    return "\n\n".join(filter(None, [render_toys(results), *_render_images(results), _render_likelihoods(results)]))
 
 
-def render_toys(frame: pd.DataFrame, main: str) -> str:
-    """Every method on every toy dataset, grouped by dataset, the metric that decides on them in front."""
+def render_toys(results: Results) -> str:
+    """A table for all toy datasets on which the same metric decides; empty without toys."""
+    return "\n\n".join(_render_toys(frame, metric) for metric, frame in results.toys_by_metric.items())
+
+
+def _render_toys(frame: pd.DataFrame, main: str) -> str:
+    """Every method on these datasets, grouped by dataset, the metric that decides in front."""
     stand_ins = STAND_INS if main in STAND_INS else ()
     metrics = _with_values(frame, dict.fromkeys([main, *MAIN, *stand_ins]))
     columns = {metric: format_column(frame, metric) for metric in metrics}
