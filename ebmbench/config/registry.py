@@ -8,6 +8,7 @@ syntax tree, so that listing and reporting import no torch, and a stage imports 
 import ast
 import importlib
 import re
+from collections.abc import Container
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -29,6 +30,8 @@ REQUIRED: dict[str, tuple[str, ...]] = {
 }
 KINDS = tuple(REQUIRED)
 ADDRESS = re.compile(r"https?://[^\s()<>]+")  # brackets would end a link in Markdown; write %28 and %29
+# What decides on data on which the main metric cannot exist (KL needs a known density), the best first.
+STAND_INS = ("log_likelihood", "sliced_wasserstein", "mmd")
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,11 @@ def describe(kind: str, name: str) -> Entry:
     if name not in entries(kind):
         raise UserError(f"ebmbench/{kind}: found '{name}', {nearest(name, entries(kind))}")
     return entries(kind)[name]
+
+
+def choose_main_metric(main: str, found: Container[str]) -> str:
+    """The metric that decides on a dataset: the suite's, or the best stand-in if only that is found there."""
+    return next((name for name in (main, *STAND_INS) if name in found), main)
 
 
 def load(kind: str, name: str) -> ModuleType:

@@ -17,10 +17,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ebmbench.config.registry import entries, load
+from ebmbench.config.registry import choose_main_metric, entries, load
 from ebmbench.config.sections import KINDS, Metrics
 from ebmbench.core.dataset import Facts, load_facts, read_split
 from ebmbench.core.streams import stream
+from ebmbench.data.common.densities import Density
 from ebmbench.data.common.sources import Truth
 from ebmbench.errors import UserError
 from ebmbench.experiment.judgement import Row, write_judgement
@@ -71,6 +72,16 @@ def subject_of(trained: Trained, samples: Tensor | None = None) -> Subject:
         flow = Flow(network, float(narrowest), float(widest), trained.facts, torch.float32)
     trained.double()
     return Subject(trained.judged if trained.has_energy else None, samples, score=trained.score, flow=flow)
+
+
+def aiming(trained: Trained, density: Density | None) -> Subject:
+    """A trained model with the density that its method aims at, if that of the data is known."""
+    subject = subject_of(trained)
+    if density is None:
+        return subject
+    module, settings, unit = load("methods", trained.header["method"]), trained.settings, trained.facts.unit
+    origin = {"settings": settings.model_dump(), "unit": unit, "code": code_hash([module.__name__])}
+    return replace(subject, target=module.Method.target(settings, density, unit), target_origin=origin)
 
 
 @dataclass(frozen=True)
@@ -175,12 +186,7 @@ class Judge:
 
     def _evaluations(self, trained: Trained, samples: Path, learned: dict[str, float]) -> dict[str, Evaluation]:
         """One evaluation for each kind of samples, or one without samples."""
-        whole = replace(subject_of(trained), learned=learned, **_read_trace(samples))
-        if self.truth.density is not None:
-            module, settings, unit = load("methods", trained.header["method"]), trained.settings, trained.facts.unit
-            origin = {"settings": settings.model_dump(), "unit": unit, "code": code_hash([module.__name__])}
-            target = module.Method.target(settings, self.truth.density, unit)
-            whole = replace(whole, target=target, target_origin=origin)
+        whole = replace(aiming(trained, self.truth.density), learned=learned, **_read_trace(samples))
         diagnostics = read_json(samples / "diagnostics.json") if any(samples.glob("*.npy")) else {}
         subjects: dict[str, Subject] = {
             kind: replace(whole, samples=_tensor(samples / f"{kind}.npy"), sampler=one["sampler"], kind=kind)
@@ -199,15 +205,17 @@ class Judge:
         return Evaluation(subject, test, density, facts, self.settings, train, self.features, self._shared)
 
 
-def learning_curve(run: Path, samples: Path, evaluations: Evaluations, values: Values, main: str) -> list[Row]:
-    """The main metric at each snapshot of a run and at its end.
+def learning_curve(run: Path, samples: Path, evaluations: Evaluations, values: Values, first: str) -> list[Row]:
+    """The main metric at each snapshot of a run and at its end: the first of the suite or, without it, a stand-in.
 
     Weights are averaged and the learning rate is on its way to zero, so a point is not what a run with that smaller
     budget would reach. Toys are integrated on half as many cells an axis as at the end; images are judged by short
     runs.
     """
-    kind = SNAPSHOT_KIND if entries("metrics")[main].samples else ""
-    passes = values.get(("passes", ""))
+    # A value that is missing by a fault of the model shows that the metric exists.
+    found = {key for key, one in values.items() if one.value is not None or one.fault}
+    main = choose_main_metric(first, {name for name, kind in found if kind == _snapshot_kind(name)})
+    kind, passes = _snapshot_kind(main), values.get(("passes", ""))
     if (main, kind) not in values or passes is None:
         return []
     template = evaluations[kind] if kind else next(iter(evaluations.values()))
@@ -216,9 +224,15 @@ def learning_curve(run: Path, samples: Path, evaluations: Evaluations, values: V
         for file in snapshots(run)
     }
     points[int(passes.value or 0)] = values
-    found = {at: judged[main, kind] for at, judged in points.items()}
+    judged = {at: point[main, kind] for at, point in points.items()}
     shared = {"metric": main, "samples": kind}
-    return [{**shared, "passes": at, "value": one.value, "reason": one.reason} for at, one in found.items()]
+    return [{**shared, "passes": at, "value": one.value, "reason": one.reason} for at, one in judged.items()]
+
+
+def _snapshot_kind(metric: str) -> str:
+    """The kind of samples by which a snapshot is judged; empty if the metric, or a count, needs none."""
+    known = entries("metrics").get(metric)
+    return SNAPSHOT_KIND if known is not None and known.samples else ""
 
 
 def _at_snapshot(file: Path, samples: Path, template: Evaluation) -> Evaluation:

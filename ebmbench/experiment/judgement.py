@@ -1,7 +1,7 @@
 """The files in which judgements are kept.
 
 One judgement is a folder: `judgement.json`, `picture.npz`, `cost.json`. A cell's judgements are collected into
-`metrics.json` (numbers by run, for `dvc metrics`; of images by kind of samples too), `rows.csv` (the same, tidy, with
+`metrics.json` (numbers by run; of images by kind of samples too), `rows.csv` (the same, tidy, with
 errors and protocol) and `pictures.npz` (small arrays for the figures: the report needs neither torch nor models).
 """
 
@@ -71,7 +71,7 @@ def collect_curves(path: Path, done: Mapping[str, Path]) -> None:
 
 
 def _flat(rows: list[Row], by_kind: bool) -> Row:
-    """One run for `dvc metrics`: names and numbers, no lists; `by_kind` puts metrics of samples below their kind."""
+    """One run: names and numbers, no lists; `by_kind` puts metrics of samples below their kind."""
     flat: Row = (
         {key: rows[0][key] for key in ("digest", "status", "verdict", "density_verdict", "sampler_verdict")}
         if rows

@@ -1,8 +1,8 @@
 """Squared maximum mean discrepancy between samples and test data, unbiased, with its standard error over blocks.
 
 MMD² = E k(x, x′) + E k(y, y′) − 2 E k(x, y) with k the mean of Gaussian kernels of width 0.1, 0.3 and 1 data
-deviations. It is computed on disjoint blocks; their mean is the value and their spread gives the error.
-Unbiased, so it can be below zero.
+deviations. It is computed on disjoint blocks of `metrics.block` events, or of a quarter of a set that is too small
+for two of them; their mean is the value and their spread gives the error. Unbiased, so it can be below zero.
 """
 
 import math
@@ -19,14 +19,17 @@ DIRECTION = "lower"
 SAMPLES = True
 NEEDS = ("samples",)
 WIDTHS = (0.1, 0.3, 1.0)
+FEW = 4  # blocks of a small set: two would leave the error to a single difference
 
 
 def compute(e: Evaluation) -> Value:
     """Over as many whole blocks as samples and test set have in common."""
-    x, y, block = e.samples.double().flatten(1), e.test.double().flatten(1), e.settings.block
-    count, scale = min(len(x), len(y)) // block, e.facts.scale
-    if count < 2:
-        raise Unavailable(f"needs 2 blocks of {block}, has {len(x)} samples and {len(y)} test events")
+    x, y, scale = e.samples.double().flatten(1), e.test.double().flatten(1), e.facts.scale
+    common = min(len(x), len(y))
+    block = e.settings.block if common >= 2 * e.settings.block else common // FEW
+    if block < 2:
+        raise Unavailable(f"needs {FEW} blocks of 2, has {len(x)} samples and {len(y)} test events")
+    count = common // block
     a, b = (z[: count * block].split(block) for z in (x, y))
     # As plain numbers: a tensor kept of each block would lie between the large ones, whose memory is then not reused.
     of_test = e.share(

@@ -17,19 +17,24 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pandas as pd
+
 from ebmbench.config.schema import known
 from ebmbench.errors import UserError
 from ebmbench.report import figures, sections
 from ebmbench.report.figures.theme import apply_theme
+from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.curves import write_curves
 from ebmbench.report.results.frame import collect
-from ebmbench.report.results.groups import drop_silent_baselines
+from ebmbench.report.results.groups import drop_silent_baselines, variants
 from ebmbench.report.results.header import Header, is_full
+from ebmbench.report.results.kinds import kinds, select_kind
 from ebmbench.report.results.suite import Results, collect_results
 from ebmbench.report.results.table import write_results
+from ebmbench.report.statistics.seeds import summarise
 from ebmbench.report.text.images import Image, show_images
 from ebmbench.workspace.code_hash import text_of
-from ebmbench.workspace.files import replace_folder
+from ebmbench.workspace.files import replace_folder, write_json
 from ebmbench.workspace.layout import DRAFT, LATEST, PARAMS_YAML, draft_folder, report_folder
 from ebmbench.workspace.manifest import files_in, is_leftover, remove_empty
 
@@ -37,14 +42,15 @@ from ebmbench.workspace.manifest import files_in, is_leftover, remove_empty
 # 0.9 have a page for the browser too.
 PAGES = ("report.md", "claims.md")
 FIGURE = re.compile(r"\((figures/[^)]+)\)")
-WRITTEN = {*PAGES, "index.html", "results.csv", "curves.csv", "verdicts.csv", "values.csv", PARAMS_YAML}
+SUMMARY = "summary.json"
+WRITTEN = {*PAGES, SUMMARY, "index.html", "results.csv", "curves.csv", "verdicts.csv", "values.csv", PARAMS_YAML}
 
 
 def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
     """Write all files of the report into `out` (default `reports/<suite>/latest/`, or `draft/`: `choose_folder`).
 
-    These are `report.md`, `figures/`, `results.csv`, `curves.csv` and the `params.yaml` that the numbers were made
-    with, for `ebmbench compare`.
+    These are `report.md`, `figures/`, `results.csv`, `curves.csv`, `summary.json`, which is what `dvc metrics` and
+    `dvc exp show` show, and the `params.yaml` that the numbers were made with, for `ebmbench compare`.
     """
     frame = collect(root, params)
     results = collect_results(root, params, drop_silent_baselines(frame))
@@ -53,12 +59,32 @@ def build(root: Path, params: dict[str, Any], out: Path | None = None) -> Path:
     write_results(frame, fresh / "results.csv")
     if len(results.curves):
         write_curves(results.curves, fresh / "curves.csv")
+    write_json(fresh / SUMMARY, summarise_suite(results))
     results = replace(results, images=draw(results, fresh / "figures"))
     if (root / PARAMS_YAML).is_file():
         (fresh / PARAMS_YAML).write_bytes(text_of(root / PARAMS_YAML))
     (fresh / "report.md").write_text(assemble(results), encoding="utf-8", newline="\n")
     exchange(fresh, out)
     return out
+
+
+def summarise_suite(results: Results) -> dict[str, Any]:
+    """The median over the seeds of the main metric, by dataset and method; of images by kind of samples too."""
+    found: dict[str, Any] = {}
+    for dataset in results.datasets:
+        metric = results.main_metric_of(dataset)
+        if dataset in results.image_datasets:
+            parts = {kind: select_kind(results.frame, dataset, kind) for kind in kinds(results.frame, dataset)}
+            found[dataset] = {kind: _medians(rows, dataset, metric) for kind, rows in parts.items()}
+        else:
+            found[dataset] = _medians(results.toys, dataset, metric)
+    return found
+
+
+def _medians(frame: pd.DataFrame, dataset: str, metric: str) -> dict[str, float]:
+    methods = {name: rows for name, rows in variants(frame, dataset).items() if not is_baseline(name)}
+    medians = {name: summarise(rows, metric).median for name, rows in methods.items()}
+    return {name: value for name, value in medians.items() if value is not None}
 
 
 def draw(results: Results, folder: Path) -> dict[str, list[Image]]:

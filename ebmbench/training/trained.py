@@ -1,8 +1,11 @@
 """A trained model, back from disk: `ebmbench.load("runs/quick/two_moons/dsm/train/seed=0")`."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import numpy as np
+import torch
 from torch import Tensor, nn
 
 from ebmbench.config.registry import load as load_module
@@ -16,9 +19,15 @@ from ebmbench.samplers.common.chain import Chain, SamplerSettings
 # What a header without some key, or with a value of another kind, ends in.
 FOREIGN = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError)
 
+Array = TypeVar("Array", Tensor, np.ndarray)
+
 
 class Trained:
-    """A network with the job it came from. `energy`, `score` and `sample` speak the data's own units."""
+    """A network with the job it came from. `energy`, `score` and `sample` speak the data's own units.
+
+    `energy` and `score` take tensors and NumPy arrays of any type of number, and return the same kind: an array for an
+    array, float64 for float64. They are computed in the precision of the network, float32 as it was trained.
+    """
 
     def __init__(self, network: nn.Module, header: dict[str, Any], chains: Tensor | None = None) -> None:
         self.chains = chains  # the training chains as they ended, if they persist
@@ -37,19 +46,32 @@ class Trained:
         """Whether there is an energy, and not a score alone."""
         return callable(self.judged)
 
-    def energy(self, x: Tensor) -> Tensor:
+    def energy(self, x: Array) -> Array:
         """E(x) with p(x) ∝ exp(−E(x)); `(B, *event) -> (B,)`."""
         if not self.has_energy:
             raise UserError(f"{self!r} is a score without an energy (model {self.settings.model})")
-        value: Tensor = self.judged(x)
-        return value
+        return self._compute(self.judged, x)
 
-    def score(self, x: Tensor) -> Tensor:
+    def score(self, x: Array) -> Array:
         """−∇E(x), `(B, *event)`."""
-        return score(self.judged, x)
+        return self._compute(lambda x: score(self.judged, x), x)
+
+    def _compute(self, function: Callable[[Tensor], Tensor], x: Any) -> Any:
+        """A function of the network in its own precision and on its device, given back as x came."""
+        # A copy: PyTorch warns of arrays that may not be written to, and refuses those that run backwards.
+        given = x if isinstance(x, Tensor) else torch.from_numpy(np.array(x, order="C"))
+        if list(given.shape[1:]) != self.facts.shape:
+            allowed = f"(B, {', '.join(map(str, self.facts.shape))})"
+            raise UserError(f"{self!r}: found events of the shape {tuple(given.shape)}, allowed: {allowed}")
+        value = function(given.to(next(self.network.parameters())))
+        value = value.to(given) if given.is_floating_point() else value.to(given.device)
+        return value if isinstance(x, Tensor) else value.numpy()
 
     def sample(self, count: int, seed: int = 0, sampler: SamplerSettings | None = None, spread: float = 1.5) -> Chain:
-        """Chains from noise: by the sampler that is given, else the method's own, else 500 steps of MALA."""
+        """Chains from noise: by the sampler that is given, else the method's own, else 500 steps of MALA.
+
+        The same seed gives the same draws, so two calls without one are equal: another seed gives others.
+        """
         chosen = sampler or self.own_sampler or load_module("samplers", "mala").Settings(steps=500, step_size=0.02)
         starts = self.facts.starts(count, stream(seed, "sample", "start"), spread)
         return chosen.fit_to(self.facts).run(self.sampled_by(chosen), starts, stream(seed, "sample", "chain"))

@@ -56,7 +56,9 @@ def test_results_load_as_a_frame_and_models_as_models(clone: Clone) -> None:
 
 def test_dvcs_own_commands_work(clone: Clone) -> None:
     shown = json.loads(clone.run("dvc", "metrics", "show", "--json"))
-    assert "kl" in json.dumps(shown)
+    summary = json.loads((clone.root / "reports/tiny/latest/summary.json").read_text())
+    assert set(summary["two_moons"]) == {"nce", "dsm"}
+    assert shown[""]["data"] == {"reports/tiny/latest/summary.json": {"data": summary}}
     clone.run("dvc", "plots", "show", "--out", "dvc_plots")
     assert (clone.root / "dvc_plots" / "index.html").exists()
 

@@ -67,7 +67,7 @@ class Record:
             return save(figure, file)
 
     def metrics(self) -> dict[str, Any]:
-        """What `dvc metrics show` shows of a claim: the verdicts, and the mean of each statistic."""
+        """The verdicts, and the mean of each statistic."""
         keys = [criterion.key for criterion in self.file.CLAIM.criteria]
         means = {key: found.mean for key, found in zip(keys, self.decision.findings, strict=True)}
         again = self.repeated.verdict if self.repeated else None

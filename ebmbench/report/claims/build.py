@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ebmbench.config.suites import edited_values
-from ebmbench.report.build import choose_folder, exchange, make_empty_folder
+from ebmbench.report.build import SUMMARY, choose_folder, exchange, make_empty_folder
 from ebmbench.report.claims.collect import STALE, ClaimResult, collect_claims, criterion_verdict
 from ebmbench.report.claims.text import render_claims
 from ebmbench.report.results.cells import NOT_RUN
@@ -15,6 +15,7 @@ from ebmbench.report.results.provenance import collect_provenance, make_header
 from ebmbench.report.results.table import write_csv
 from ebmbench.report.text.images import Image
 from ebmbench.workspace.code_hash import text_of
+from ebmbench.workspace.files import write_json
 from ebmbench.workspace.layout import PARAMS_YAML
 
 PAGE = "claims.md"
@@ -36,6 +37,7 @@ def build_claims(root: Path, params: dict[str, Any], out: Path | None = None) ->
     text = render_claims(claims, images, facts, header.line)
     (fresh / PAGE).write_text(text, encoding="utf-8", newline="\n")
     write_csv(_verdict_frame(claims), fresh / "verdicts.csv")
+    write_json(fresh / SUMMARY, {claim.name: claim.verdict for claim in claims})
     if decided:
         values = [pd.read_csv(claim.folder / "values.csv", dtype=str) for claim in decided]
         write_csv(pd.concat(values), fresh / "values.csv")

@@ -20,6 +20,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from ebmbench.config import registry
 from ebmbench.report.figures.theme import INK, WIDTH, colour, line_style, plain_ticks, save
 from ebmbench.report.results.frame import variant
 from ebmbench.report.results.groups import direction, short_name
@@ -60,19 +61,25 @@ class Part:
         return list(dict.fromkeys(self.curves["dataset"]))
 
     @property
+    def scale(self) -> str:
+        """Of the metric's axis."""
+        return "linear" if _is_signed(self.metric) else "log"
+
+    @property
     def variants(self) -> list[str]:
         """All lines, in the order of the suite."""
         return list(dict.fromkeys(self.curves["variant"]))
 
 
 def draw(results: Results, folder: Path) -> list[Image]:
-    """A figure for each main metric that has positive values: of toy data, and of images."""
+    """A figure for each main metric, of values that its scale can show; images have their own."""
     curves = results.curves
     if curves.empty:
         return []
     names = [variant(method, settings) for method, settings in zip(curves["method"], curves["settings"], strict=True)]
     curves = number_moments(curves.assign(variant=names, flops=share_flops(curves, results.frame)))
-    known = curves[curves["value"] > 0]
+    signed = curves["metric"].map(_is_signed).astype(bool) & curves["value"].notna()
+    known = curves[signed | (curves["value"] > 0)]
     found = []
     for metric, rows in known.groupby("metric", sort=False):
         for by in (by for by in AXES if rows[by].notna().any()):
@@ -91,7 +98,7 @@ def _figure(frame: pd.DataFrame, part: Part, by: str, folder: Path) -> Image:
     for axis, dataset in zip(axes.flat, part.datasets, strict=False):
         rows = part.curves[part.curves["dataset"] == dataset]
         medians = {str(name): compute_medians(own) for name, own in rows.groupby("variant", sort=False)}
-        _panel(axis, medians, by, part.variants)
+        _panel(axis, medians, by, part)
         _reference(axis, frame[frame["dataset"] == dataset], part.metric)
         _leader_bar(axis, find_leaders(medians, by, direction(frame, part.metric)))
         axis.set_title(dataset)
@@ -99,18 +106,25 @@ def _figure(frame: pd.DataFrame, part: Part, by: str, folder: Path) -> Image:
         axis.set_axis_off()
     for row in axes:
         row[0].set_ylabel(part.name)
-    plain_ticks(axes[0, 0].yaxis, *axes[0, 0].get_ylim())  # all panels share it
+    if part.scale == "log":
+        plain_ticks(axes[0, 0].yaxis, *axes[0, 0].get_ylim())  # all panels share it
     figure.legend(handles=_legend(part.variants), loc="outside lower center", ncols=KEYS, borderaxespad=1.0)
     save(figure, folder / part.file)
     return _image(part, by)
 
 
-def _panel(axis: Axes, medians: dict[str, pd.DataFrame], by: str, variants: list[str]) -> None:
+def _is_signed(metric: str) -> bool:
+    """Whether values of a metric may have any sign: of a likelihood, and of all else that has no zero to fall to."""
+    entry = registry.entries("metrics").get(metric)
+    return entry is not None and entry.direction == "higher"
+
+
+def _panel(axis: Axes, medians: dict[str, pd.DataFrame], by: str, part: Part) -> None:
     for name, points in medians.items():
-        style = line_style(name, variants)
+        style = line_style(name, part.variants)
         axis.plot(points[by], points["median"], linewidth=1.5, markersize=5, **style)
         axis.fill_between(points[by], points["low"], points["high"], color=style["color"], alpha=0.1, linewidth=0)
-    axis.set(xscale="log", yscale="log")
+    axis.set(xscale="log", yscale=part.scale)
     low, high = (end([end(points[by]) for points in medians.values()]) for end in (min, max))
     axis.set_xlim(low / 1.25, high * 1.25)
     axis.set_xlabel(AXES[by])
@@ -196,7 +210,7 @@ def compute_medians(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _reference(axis: Axes, rows: pd.DataFrame, metric: str) -> None:
     known = summarise(rows[rows["method"] == REFERENCE], metric).median
-    if known is not None and known > 0:
+    if known is not None and (known > 0 or axis.get_yscale() == "linear"):
         axis.axhline(known, color=colour(REFERENCE), linestyle=(0, (4, 3)), linewidth=1.0, zorder=1)
 
 

@@ -37,9 +37,8 @@ def draw(results: Results, folder: Path) -> list[Image]:
     """A figure for each dataset in the plane on which a method has a density."""
     sets = datasets(results.toys)
     found = {dataset: [one for one in panels(results, dataset) if one.name != "oracle"] for dataset in sets}
-    metric = short_name(results.main_metric)
     return [
-        _figure(dataset, shown, metric, folder)
+        _figure(dataset, shown, short_name(results.main_metric_of(dataset)), folder)
         for dataset, shown in found.items()
         if any(one.density is not None for one in shown)
     ]

@@ -120,14 +120,15 @@ def outline(axis: Axes, truth: Panel | None) -> None:
 
 
 def _panel(results: Results, name: str, rows: pd.DataFrame) -> Panel:
-    label, value = median_run(rows, results.main_metric)
+    metric = results.main_metric_of(str(rows["dataset"].iloc[0]))
+    label, value = median_run(rows, metric)
     if not label:
         return Panel(name, describe_verdicts(rows))
     wanted = {key: key for key in ARRAYS} | {f"{key}:{label}": key for key in OWN}
     stored = read_pictures(results, rows, wanted)
     arrays = {wanted[key]: np.asarray(one, dtype=np.float64) for key, one in stored.items()}
-    metric = short_name(results.main_metric)
-    shown = f"{metric} {value if abs(value) > ROUNDING else 0:.3g}" if value is not None else f"no {metric}"
+    title = short_name(metric)
+    shown = f"{title} {value if abs(value) > ROUNDING else 0:.3g}" if value is not None else f"no {title}"
     return Panel(name, shown, label, arrays, value)
 
 

@@ -25,6 +25,7 @@ HEADINGS = {
     "mode_density": "mode error, density",
     "mode_sampler": "mode error, sampler",
     "mmd": "MMD²",
+    "sliced_wasserstein": "sliced Wasserstein",
     "kl_target": "KL to the method's target",
     "kl_weights": "KL of mode weights",
     "kl_within": "KL within modes",

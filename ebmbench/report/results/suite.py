@@ -8,11 +8,12 @@ from typing import Any
 
 import pandas as pd
 
+from ebmbench.config.registry import choose_main_metric
 from ebmbench.config.suites import edited_values
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.cells import NOT_RUN, read_json_or_empty, read_versions
 from ebmbench.report.results.curves import collect_curves
-from ebmbench.report.results.groups import IMAGE, MAIN, datasets, metrics
+from ebmbench.report.results.groups import IMAGE, MAIN, RATIO, datasets, metrics
 from ebmbench.report.results.header import Header
 from ebmbench.report.results.kinds import mask_other_kinds
 from ebmbench.report.results.provenance import collect_provenance, make_header
@@ -60,7 +61,7 @@ class Results:
 
     @cached_property
     def main_metric(self) -> str:
-        """The metric that decides on toy data: the first of the suite, or of the table if no suite is known.
+        """The first metric of the suite, or of the table if no suite is known; `main_metric_of` says where it decides.
 
         On images it is the FID ratio (`groups.RATIO`), of each kind of samples on its own.
         """
@@ -76,6 +77,25 @@ class Results:
         suite = str(self.params.get("benchmark", {}).get("suite", ""))
         numbers = [(word, int(found.sum())) for word, found in missing.items()]
         return make_header(self.provenance, suite, int(counted.sum()), numbers, self.edits)
+
+    def main_metric_of(self, dataset: str) -> str:
+        """The metric that decides on a dataset; of data without a known density the best that anybody has a value of.
+
+        Baselines count: where the truth has a KL, a model without one has failed to have it.
+        """
+        return RATIO if dataset in self.image_datasets else self._main_metrics[dataset]
+
+    @cached_property
+    def toys_by_metric(self) -> dict[str, pd.DataFrame]:
+        """The rows of `toys` by the metric that decides on their dataset."""
+        chosen = self.toys["dataset"].map(self._main_metrics)
+        return {str(metric): self.toys[chosen == metric] for metric in dict.fromkeys(chosen)}
+
+    @cached_property
+    def _main_metrics(self) -> dict[str, str]:
+        valued = self.toys[self.toys["value"].notna()]
+        found = {name: set(valued.loc[valued["dataset"] == name, "metric"]) for name in datasets(self.toys)}
+        return {name: choose_main_metric(self.main_metric, metrics) for name, metrics in found.items()}
 
     def _is_image(self, dataset: str) -> bool:
         """Without facts (as of an old `results.csv`) metrics of images decide, unless only others have values."""

@@ -75,9 +75,10 @@ def _health(frame: pd.DataFrame) -> str:
 
 def _leaders(results: Results) -> str:
     """Who is best or ties with the best: in the main metric, of images within each kind of samples."""
-    toys, metric, frame = results.toys, results.main_metric, results.frame
-    winners = {dataset: find_best(toys, dataset, metric) for dataset in datasets(toys)}
-    sentences = [_best_by(short_name(metric), winners, results.methods)]
+    frame, sentences = results.frame, []
+    for metric, toys in results.toys_by_metric.items():
+        winners = {dataset: find_best(toys, dataset, metric) for dataset in datasets(toys)}
+        sentences.append(_best_by(short_name(metric), winners, results.methods))
     for kind in KINDS:
         sets = [dataset for dataset in results.image_datasets if kind in kinds(frame, dataset)]
         winners = {dataset: find_best(select_kind(frame, dataset, kind), dataset, RATIO) for dataset in sets}

@@ -53,11 +53,14 @@ def text(results: Results) -> str:
 
 
 def _toys(results: Results) -> list[str]:
-    metric, toys = results.main_metric, results.toys
-    columns = [Column(f"`{dataset}`", dataset, toys) for dataset in datasets(toys)]
-    better = BETTER.get(_direction(toys, metric), "")
-    about = (ONE_SEED if _one_seed(results) else MEDIAN).format(name=short_name(metric), better=better)
-    return [_table(results, metric, columns) + about] if columns else []
+    """A table for each metric that decides on some of the datasets."""
+    parts = []
+    for metric, toys in results.toys_by_metric.items():
+        columns = [Column(f"`{dataset}`", dataset, toys) for dataset in datasets(toys)]
+        better = BETTER.get(_direction(toys, metric), "")
+        about = (ONE_SEED if _one_seed(results) else MEDIAN).format(name=short_name(metric), better=better)
+        parts.append(_table(results, metric, columns) + about)
+    return parts
 
 
 def _images(results: Results) -> list[str]:
@@ -90,6 +93,8 @@ def _table(results: Results, metric: str, columns: list[Column]) -> str:
     rows = []
     for name in _names(parts, list(dict.fromkeys(results.frame["method"]))):
         texts = {column: _cell(rows_of(part, name), metric, places) for column, part in parts.items()}
+        if is_baseline(name) and set(texts.values()) == {MISSING}:  # as the truth, where it is not known
+            continue
         rows.append(
             [format_name(name), *(f"**{one}**" if name in bold[column] else one for column, one in texts.items())]
         )

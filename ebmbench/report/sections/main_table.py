@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
+from ebmbench.config.registry import STAND_INS
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.groups import BOUNDS, IMAGE, MAIN, TRIO, datasets, direction, heading, variants
 from ebmbench.report.results.kinds import NAMES, select_kind, table_kinds
@@ -32,11 +33,14 @@ def text(results: Results) -> str:
 
 
 def render_toys(results: Results) -> str:
-    """Every method on every toy dataset, grouped by dataset, the suite's first metric in front; empty without toys."""
-    frame = results.toys
-    if frame.empty:
-        return ""
-    metrics = _with_values(frame, dict.fromkeys([results.main_metric, *MAIN]))
+    """A table for all toy datasets on which the same metric decides; empty without toys."""
+    return "\n\n".join(_render_toys(frame, metric) for metric, frame in results.toys_by_metric.items())
+
+
+def _render_toys(frame: pd.DataFrame, main: str) -> str:
+    """Every method on these datasets, grouped by dataset, the metric that decides in front."""
+    stand_ins = STAND_INS if main in STAND_INS else ()
+    metrics = _with_values(frame, dict.fromkeys([main, *MAIN, *stand_ins]))
     columns = {metric: format_column(frame, metric) for metric in metrics}
     rows = []
     for dataset in datasets(frame):

@@ -6,7 +6,7 @@ What a reader must know of a single method is the method's own `REMARK`.
 import pandas as pd
 
 from ebmbench.config import registry
-from ebmbench.report.results.groups import ARROWS, RATIO, direction, metrics, short_name
+from ebmbench.report.results.groups import ARROWS, RATIO, TRIO, direction, metrics, short_name
 from ebmbench.report.results.kinds import MEANINGS, kinds
 from ebmbench.report.results.samplers import TOYS, Sampled, read_all_samplers
 from ebmbench.report.results.suite import Results
@@ -88,10 +88,11 @@ SAMPLERS = (
 def text(results: Results) -> str:
     """Paragraphs on statistics, samples and settings, then a line for each metric and method."""
     samplers, toys = read_all_samplers(results), len(results.toys) > 0
+    exact = (results.toys["metric"].isin(TRIO) & results.toys["value"].notna()).any()
     parts = [
         ONE_SEED if results.frame["seed"].nunique() == 1 else STATISTIC,
         RANKED if any(one.decided for one in find_contests(results)) else "",
-        TOGETHER if toys else MISSING_VALUES,
+        TOGETHER if exact else MISSING_VALUES,
         _explain_images(results, samplers),
         " ".join(filter(None, [_describe_samplers(samplers[TOYS]), DEFAULTS if toys else ""])),
     ]

@@ -1,6 +1,6 @@
 """Who is ranked against whom: methods that all take part in the same tasks, in the main metric of a kind of data.
 
-Toy datasets are one contest, by the first metric of the suite; each kind of samples of images is another, by FID
+Toy datasets with the same main metric are one contest; each kind of samples of images is another, by FID
 ratio. A task is a dataset. A mean over tasks compares only methods that took part in all of them, so a method that has
 no such value on one (no energy, no samples of this kind, not run) is left out and named with the reason. A run that
 diverged, a cell that failed and a single missing value have an infinite loss: they are last, not absent. Losses beyond
@@ -49,8 +49,11 @@ class Contest:
 
 def find_contests(results: Results) -> list[Contest]:
     """All contests of a suite in which some method has a value."""
-    frame, toys = results.frame, results.toys
-    found = [_contest(results.main_metric, "", {dataset: variants(toys, dataset) for dataset in datasets(toys)})]
+    frame = results.frame
+    found = [
+        _contest(metric, "", {dataset: variants(toys, dataset) for dataset in datasets(toys)})
+        for metric, toys in results.toys_by_metric.items()
+    ]
     for kind in KINDS:
         sets = [dataset for dataset in results.image_datasets if kind in kinds(frame, dataset)]
         found.append(_contest(RATIO, kind, {name: variants(mask_other_kinds(frame, kind), name) for name in sets}))

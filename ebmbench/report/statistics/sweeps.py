@@ -88,10 +88,11 @@ def _sweeps(results: Results) -> Iterator[Sweep]:
     for method in results.methods:
         for dataset in results.datasets:
             image = dataset in results.image_datasets
-            main = RATIO if image else results.main_metric
-            metrics = IMAGE_METRICS if image else tuple(dict.fromkeys([main, *TRIO]))
+            main = results.main_metric_of(dataset)
             frame = results.frame if image else results.toys
             rows = frame[(frame["dataset"] == dataset) & (frame["method"] == method) & (frame["settings"] != "")]
+            exact = TRIO if (rows["metric"].isin(TRIO) & rows["value"].notna()).any() else ()
+            metrics = IMAGE_METRICS if image else tuple(dict.fromkeys([main, *exact]))
             for kind in kinds(rows, dataset) if image else [""]:
                 runs = _valued_runs(mask_other_kinds(rows, kind) if kind else rows, metrics)
                 keys = {tuple(KEYS.findall(settings)) for settings in runs}
