@@ -6,6 +6,7 @@ from ebmbench.report.results.suite import Results
 
 TITLE = "Papers"
 ORDER = 140
+FOLDED = "What each method, dataset, metric and sampler is taken from"
 COLUMNS = {"methods": "method", "baselines": "method", "data": "dataset", "metrics": "metric"}
 
 

@@ -7,6 +7,7 @@ from ebmbench.report.text.tables import markdown_table
 
 TITLE = "Provenance"
 ORDER = 130
+FOLDED = "Commit, files, versions and machine, and the commands that make this report again"
 
 
 def text(results: Results) -> str:

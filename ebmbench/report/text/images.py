@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ebmbench.report.text.words import fold
+
 MANY = 4  # images below one heading; of more, only the first is open
 
 
@@ -26,7 +28,7 @@ class Image:
 
     def folded(self) -> str:
         """The same, closed until the reader opens it."""
-        return f"<details>\n<summary>{self.title}</summary>\n\n{self.markdown()}\n\n</details>"
+        return fold(self.title, self.markdown())
 
 
 def show_images(images: Sequence[Image]) -> str:
