@@ -21,7 +21,7 @@ from ebmbench.report.text.words import PROTOCOL
 TITLE = "Main table"
 ORDER = 70
 FOLDED = "Means over the seeds with their 95 % intervals"
-IMAGE_COLUMNS = (RATIO, "precision", "coverage", "class_entropy")
+IMAGE_COLUMNS = (RATIO, "precision", "coverage")
 REMARK = (
     "Log-likelihoods in nats per image, between an optimistic and a pessimistic estimate of log Z; **the gap says how "
     f"little is known** ([how they are made]({PROTOCOL}#how-densities-are-judged))."
@@ -31,7 +31,7 @@ REMARK = (
 def text(results: Results) -> str:
     """All tables, toy data first."""
     images = [
-        f"### `{dataset}`\n\n{render_kinds(results, dataset, shown_metrics(results, dataset))}"
+        f"**`{dataset}`**\n\n{render_kinds(results, dataset, shown_metrics(results, dataset))}"
         for dataset in results.image_datasets
     ]
     return "\n\n".join(filter(None, [render_toys(results), *images, _render_likelihoods(results)]))
@@ -100,7 +100,7 @@ def _render_likelihoods(results: Results) -> str:
         valued = part[part["metric"].isin(BOUNDS) & part["value"].notna()]
         if len(valued):
             shown = {name for name in variants(part, dataset) if not is_baseline(name)} | set(variants(valued, dataset))
-            texts.append(f"### `{dataset}`, likelihood\n\n{_likelihoods(part, dataset, shown)}")
+            texts.append(f"**`{dataset}`, likelihood**\n\n{_likelihoods(part, dataset, shown)}")
     return "\n\n".join([*texts, REMARK] if texts else [])
 
 
