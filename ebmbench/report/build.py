@@ -33,6 +33,7 @@ from ebmbench.report.results.suite import Results, collect_results
 from ebmbench.report.results.table import write_results
 from ebmbench.report.statistics.seeds import summarise
 from ebmbench.report.text.images import Image, show_images
+from ebmbench.report.text.words import fold
 from ebmbench.workspace.code_hash import text_of
 from ebmbench.workspace.files import replace_folder, write_json
 from ebmbench.workspace.layout import DRAFT, LATEST, PARAMS_YAML, draft_folder, report_folder
@@ -97,15 +98,19 @@ def draw(results: Results, folder: Path) -> dict[str, list[Image]]:
 
 
 def assemble(results: Results) -> str:
-    """The text of `report.md`: all sections in order, with all their figures; those with neither are left out."""
+    """The text of `report.md`: all sections in order, with all their figures; those with neither are left out.
+
+    The heading of a folded section stays outside of its fold, so that links to it lead to what can be seen.
+    """
     parts = [f"# ebmbench: suite `{results.params['benchmark']['suite']}`"]
     for section in find_sections():
         text = section.text(results)
         images = results.images.get(section_name(section), ())
         rest = show_images([image for image in images if f"({image.path})" not in text])
-        parts += [
-            part for part in (f"## {section.TITLE}" if section.TITLE and (text or rest) else "", text, rest) if part
-        ]
+        body = "\n\n".join(filter(None, [text, rest]))
+        summary = getattr(section, "FOLDED", "")
+        heading = f"## {section.TITLE}" if section.TITLE and body else ""
+        parts += filter(None, [heading, fold(summary, body) if summary and body else body])
     return "\n\n".join(parts) + "\n"
 
 

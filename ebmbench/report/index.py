@@ -25,7 +25,7 @@ from ebmbench.report.results.header import current_version, report_version
 from ebmbench.report.results.kinds import select_kind
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import load_results, read_rows
-from ebmbench.report.results.verdicts import MEANINGS, lost_cell, rows_of_methods
+from ebmbench.report.results.verdicts import VERDICTS, lost_cell, rows_of_methods
 from ebmbench.report.statistics.seeds import summarise
 from ebmbench.report.text.numbers import MISSING, choose_decimals, format_count, format_number, plural
 from ebmbench.report.text.tables import find_best, format_name, format_share, markdown_table
@@ -139,7 +139,7 @@ class Column:
         known = registry.entries("metrics").get(self.metric)
         side = runs["sampler_verdict" if known and known.samples else "density_verdict"]
         words = set(side.where(side != "", runs["verdict"]))
-        worst = next((word for word in reversed(MEANINGS) if word in words), "")
+        worst = next((word for word in reversed(VERDICTS) if word in words), "")
         return next((mark for mark, (_, verdicts) in MARKS.items() if worst in verdicts), "")
 
 
@@ -183,7 +183,7 @@ def _leaderboards(chosen: dict[str, Report]) -> list[str]:
     columns: dict[str, list[Column]] = {}
     for dataset, report in chosen.items():
         images = dataset in report.results.image_datasets
-        metric = RATIO if images else report.results.main_metric
+        metric = report.results.main_metric_of(dataset)
         columns.setdefault(metric, []).extend(
             Column(report, dataset, metric, kind) for kind in (KINDS if images else ("",))
         )

@@ -98,7 +98,7 @@ def test_a_figure_is_drawn_into_the_folder_and_shown_below_its_section(
 
 def assemble_alone(section: str, results: Results) -> str:
     """The report with this section and the last one only: to write all takes a second."""
-    chosen = [SECTIONS[section], SECTIONS["papers"]]
+    chosen = [one for one in find_sections() if section_name(one) in (section, "papers")]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ebmbench.report.build.find_sections", lambda: chosen)
         return assemble(results)
@@ -110,6 +110,9 @@ def test_a_section_has_text_below_its_own_title_and_leaves_the_results_alone(nam
     texts = [SECTIONS[name].text(results) for results in suites]
     assert any(texts)
     assert list(split_by_title("\n".join(texts))) == [""]  # headings inside a section are of a lower level
+    if summary := getattr(SECTIONS[name], "FOLDED", ""):
+        assert not re.search(r"[<>\n]", summary)  # the page would show such a fold as text
+        assert not re.search(r"^#", "\n".join(texts), flags=re.MULTILINE)  # links to it would lead into the fold
     assert all(results.frame.equals(frame) for results, frame in zip(suites, before, strict=True))
 
 
@@ -120,9 +123,17 @@ def test_the_report_has_the_text_of_each_section_in_their_order(
         monkeypatch.setattr(module, "text", lambda results, name=name: "" if name == "papers" else f"Text of {name}.")
     found = split_by_title(assemble(suites[0]))
     ordered = sorted((module for name, module in SECTIONS.items() if name != "papers"), key=lambda one: one.ORDER)
-    assert list(found) == list(dict.fromkeys(module.TITLE for module in ordered))  # without text there is no heading
+    titles = [module.TITLE for module in ordered]
+    assert list(found) == list(dict.fromkeys(titles))  # without text there is no heading
     for module in ordered:
         assert f"Text of {section_name(module)}." in found[module.TITLE]
+    assert found[""].index("Text of answer.") < found[""].index("Text of runs.")
+
+
+def test_a_folded_section_is_closed_below_its_heading(add_section: AddFile, suites: list[Results]) -> None:
+    add_section("mine", SECTION.format(title="Mine", order=-1) + "FOLDED = 'all of it'\n")
+    folded = "## Mine\n\n<details>\n<summary>all of it</summary>\n\nMine\n\n</details>\n\n"
+    assert folded in assemble_alone("mine", suites[0])
 
 
 def test_every_file_of_the_sections_is_a_section() -> None:

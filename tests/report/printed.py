@@ -31,11 +31,12 @@ def table_of(report: Path, *header: str) -> Table:
     return next(table for table in tables(report) if table[0][: len(header)] == list(header))
 
 
-def parse(text: str) -> tuple[float, float]:
-    """A printed number and how far rounding may have moved it."""
-    plain = text.strip("*").replace("−", "-").replace("\u202f", "")
+def parse(text: str, digits: int = 3) -> tuple[float, float]:
+    """A printed number and how far rounding may have moved it; whole numbers have so many significant digits."""
+    plain = text.strip("*").replace("−", "-").replace("\u202f", "").replace("\u00a0", " ").strip()
     mantissa, _, exponent = plain.partition("e")
-    unit = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+    whole, _, decimals = mantissa.strip("-").partition(".")
+    unit = 10.0 ** (int(exponent or 0) - (len(decimals) if decimals else min(0, digits - len(whole))))
     return float(plain), 0.5 * unit * (1 + 1e-9)
 
 
@@ -59,8 +60,9 @@ def expect(text: str, values: list[float]) -> None:
     if not values:
         assert text == "–"
         return
-    mean, *half = (parse(part) for part in text.strip("*").split(" ± "))
+    first, *rest = text.strip("*").split("\u00a0±\u00a0")
+    mean, half = parse(first), [parse(part, digits=2) for part in rest]
     assert mean[0] == pytest.approx(float(np.mean(values)), abs=mean[1])
-    assert len(half) == (len(values) > 1)
+    assert len(half) == (float(np.ptp(values)) > 1e-9)
     expected = stats.sem(values) * stats.t.ppf(0.975, len(values) - 1) if half else 0.0
     assert not half or half[0][0] == pytest.approx(float(expected), abs=half[0][1])

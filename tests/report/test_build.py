@@ -17,10 +17,12 @@ import pytest
 from ebmbench.report import build as build_module
 from ebmbench.report.build import build
 from ebmbench.report.figures import densities, health
+from ebmbench.report.page.html import make_anchor
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import COLUMNS, load_results
 from ebmbench.report.sections import papers
 from ebmbench.report.text.images import Image
+from ebmbench.report.text.words import PROTOCOL
 from tests.report.fixtures import DrawOnly, Params
 from tests.report.suite import write_records
 
@@ -66,9 +68,18 @@ def test_every_link_leads_somewhere(of: str, request: pytest.FixtureRequest) -> 
     report = request.getfixturevalue(of)
     text = text_of(report)
     headings = {line[3:].lower().replace(" ", "-") for line in text.splitlines() if line.startswith("## ")}
-    links = re.findall(r"(?<!!)\[[^\]]*\]\((.*?)\)", text)
-    assert "results.csv" in links
-    assert all(link[1:] in headings if link.startswith("#") else (report / link).is_file() for link in links)
+    links = set(re.findall(r"(?<!!)\[[^\]]*\]\((.*?)\)", text))
+    docs = {link for link in links if link.startswith("../../../docs/")}  # as seen from reports/<suite>/latest
+    assert {"results.csv", f"{PROTOCOL}#metrics", f"{PROTOCOL}#statistics"} <= links
+    assert all(leads_somewhere(link.removeprefix("../../../")) for link in docs)
+    assert all(link[1:] in headings if link.startswith("#") else (report / link).is_file() for link in links - docs)
+
+
+def leads_somewhere(link: str) -> bool:
+    """Whether a page of the project has this heading."""
+    page, _, anchor = link.partition("#")
+    lines = (GOLDEN.parents[1] / page).read_text(encoding="utf-8").splitlines()
+    return not anchor or anchor in {make_anchor(line.lstrip("# "), []) for line in lines if line.startswith("#")}
 
 
 def test_no_date_and_no_program_is_written_into_images(report: Path, image_report: Path) -> None:
@@ -126,11 +137,13 @@ def test_one_seed_gives_no_interval_and_no_bold(root: Path, params: Params, text
     single["benchmark"]["datasets"] = ["eight_gaussians"]
     write_records(root, single)
     text = text_of(build(root, single))
-    first, table = text.split("## At a glance")[1].split("## How to read it")[0].split("## Main table")
+    first, table = (text.split(f"## {title}")[1].split("\n## ")[0] for title in ("At a glance", "Main table"))
     assert "There is only one seed" in text
     assert not [mark for mark in ("±", "**") if mark in table + first]
     assert "of the only seed" in first
-    assert "1/1 ok" in table
+    assert "| ok |" in table
+    assert "is best" not in text
+    assert "one seed cannot tell 3 methods apart" in text.split("## At a glance")[0]
 
 
 def test_a_dataset_without_a_known_density_is_drawn_without_truth(
@@ -183,7 +196,7 @@ def test_a_stale_cell_shows_its_reason_and_no_number(root: Path, params: Params,
     status = root / "runs/tiny/two_moons/mle/train/seed=0/status.json"
     status.write_text(json.dumps(json.loads(status.read_text()) | {"digest": "beef"}))
     text = text_of(build(root, params))
-    assert "|  | mle | – | – | – | – | – | – | stale |" in text
+    assert "|  | mle | – | – | – | stale |" in text
     assert "older runs than the models" in text
 
 
@@ -211,5 +224,5 @@ def test_a_figure_that_its_section_does_not_show_stands_at_the_sections_end() ->
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(build_module, "find_sections", lambda: [papers])
         text = build_module.assemble(results)
-    assert text.index("## Papers") < text.index(image.markdown())
+    assert text.index("## Papers") < text.index(image.markdown()) < text.index("</details>")
     assert text.count("figures/mine.svg") == 1

@@ -21,38 +21,45 @@ from ebmbench.report.sections.main_table import render_toys
 from ebmbench.report.text.tables import find_best
 from tests.report.fixtures import Params
 from tests.report.image_suite import LEVELS, NOT_FINITE
-from tests.report.printed import Table, expect, parse, rows_of, table_of, tables, values_of
+from tests.report.printed import Table, expect, parse, rows_of, table_of, values_of
 
-HEADINGS = {"buffer: the training chains": "buffer", "short-run from noise": "short", "long-run": "long"}
-HEADINGS |= {"from data": "data"}
+COLUMNS = ("fid_ratio", "precision", "coverage")  # of the main table
 
 
 def text_of(report: Path) -> str:
     return (report / "report.md").read_text(encoding="utf-8")
 
 
-def kind_tables(report: Path) -> dict[str, Table]:
-    """The main tables by kind of samples, as their headings say."""
-    said = re.findall(r"^### `digits`, (.*)$", text_of(report), flags=re.MULTILINE)
-    found = [table for table in tables(report) if table[0][:2] == ["method", "FID ratio ↓"]]
-    return dict(zip((HEADINGS[one] for one in said if one in HEADINGS), found, strict=True))
+def kind_tables(report: Path, *header: str) -> dict[str, Table]:
+    """The rows of a table by kind of samples, without it; those of baselines are `exact`."""
+    found: dict[str, Table] = {}
+    kind = ""
+    for first, *rest in table_of(report, "samples", "method", *header)[1:]:
+        kind = first or kind
+        found.setdefault(kind, []).append(rest)
+    return found
 
 
-def test_there_is_a_table_for_each_kind_with_the_methods_that_have_it(image_report: Path) -> None:
-    found = kind_tables(image_report)
-    assert list(found) == list(KINDS)
-    for kind, (_, *rows) in found.items():
+def test_the_main_table_has_the_methods_of_each_kind_and_the_baselines_once(image_report: Path) -> None:
+    found = kind_tables(image_report, "FID ratio ↓")
+    assert list(found) == ["exact", *KINDS]
+    assert [row[0] for row in found.pop("exact")] == ["*oracle*", "*gaussian*", "*noisy*"]
+    for kind, rows in found.items():
         having = [name for name, (_, has) in LEVELS.items() if kind in has]
-        assert [row[0] for row in rows if row[0] != "ssm"] == ["*oracle*", "*gaussian*", "*noisy*", *having]
-        assert ["ssm", *["–"] * len(IMAGE), "failed"] in rows
+        assert [row[0] for row in rows if row[0] != "ssm"] == having
+        assert ["ssm", *["–"] * len(COLUMNS), "failed"] in rows
 
 
 def test_every_number_of_the_tables_of_kinds_is_in_the_results(image_report: Path) -> None:
     results = load_results(image_report)
-    for kind, (_, *rows) in kind_tables(image_report).items():
-        for row in rows:
-            for metric, text in zip(IMAGE, row[1:-1], strict=True):
-                expect(text, values_of(rows_of(results, "digits", row[0]), metric, kind))
+    others = [name for name in IMAGE if name not in COLUMNS]
+    tables_of = {COLUMNS: kind_tables(image_report, "FID ratio ↓"), tuple(others): kind_tables(image_report, "FID ↓")}
+    for metrics, found in tables_of.items():
+        for kind, rows in found.items():
+            for name, *texts in rows:
+                for metric, text in zip(metrics, texts, strict=False):
+                    expect(text, values_of(rows_of(results, "digits", name), metric, kind))
+                assert len(texts) == len(metrics) + (metrics == COLUMNS)  # the verdict
 
 
 def test_every_number_at_a_glance_is_of_its_kind(image_report: Path) -> None:
@@ -71,33 +78,29 @@ def test_methods_stand_in_the_order_of_the_suite_whatever_kinds_they_have(image_
     assert list(dict.fromkeys(names))[3:] == ["mle", "cd", "nce", "adance", "ssm", "ncsn"]
 
 
-def test_every_number_of_the_likelihoods_and_of_the_full_table_is_in_the_results(image_report: Path) -> None:
+def test_every_number_of_the_likelihoods_is_in_the_results(image_report: Path) -> None:
     results = load_results(image_report)
     bounds = [name for name in BOUNDS if name in set(results["metric"])]  # no method of it is a noise ladder
     _, *rows = table_of(image_report, "method", "log-likelihood, optimistic ↑")
     assert [row[0] for row in rows if row[0].startswith("*")] == []
     for row in rows:
-        for metric, text in zip(bounds, row[1:-1], strict=True):
+        for metric, text in zip(bounds, row[1:], strict=True):
             expect(text, values_of(rows_of(results, "digits", row[0]), metric))
-    (_, *names), *lines = table_of(image_report, "metric", "*oracle*")
-    measures = [(metric, kind) for metric in IMAGE for kind in KINDS] + [(metric, None) for metric in bounds]
-    for (metric, kind), (said, *texts) in zip(measures, lines[:-1], strict=True):
-        assert kind is None or f"({kind})" in said
-        for name, text in zip(names, texts, strict=True):
-            expect(text, values_of(rows_of(results, "digits", name), metric, kind))
 
 
-def test_bold_is_given_inside_one_kind_and_the_abstract_names_it(image_report: Path) -> None:
+def test_bold_is_given_inside_one_kind_and_the_answer_names_it(image_report: Path) -> None:
     results = load_results(image_report)
     assert find_best(select_kind(results, "digits", "buffer"), "digits", "fid_ratio") == {"mle", "adance interval=1"}
     # ncsn has the best ratio of its kind, and none of the others.
     assert find_best(select_kind(results, "digits", "long"), "digits", "fid_ratio") == {"ncsn"}
-    assert "By FID ratio of long-run samples, `ncsn` is best" in text_of(image_report)
+    assert "**Long runs: `ncsn`.** By FID ratio of long-run samples, `ncsn` is best on `digits`" in text_of(
+        image_report
+    )
     assert "By KL" not in text_of(image_report)
 
 
 def test_runs_without_a_value_of_a_kind_are_counted(image_report: Path) -> None:
-    short = {row[0]: row for row in kind_tables(image_report)["short"]}
+    short = {row[0]: row for row in kind_tables(image_report, "FID ratio ↓")["short"]}
     assert short["cd"][1].endswith("(2/3)")
     assert short["cd"][-1] == "2/3 sampler limit, 1/3 diverged"
     assert short["nce"][1].endswith("(2/3)")
@@ -174,9 +177,9 @@ def test_a_suite_of_both_has_the_tables_of_both(root: Path, params: Params, imag
     glances = re.findall(r"^\| median .*$", text, flags=re.MULTILINE)
     assert next(line.split(" | ")[1:] for line in glances) == ["`eight_gaussians`", "`two_moons` |"]
     assert "`digits`, buffer" in glances[1]
-    plane = text.split("## Main table")[1].split("### `digits`")[0]
+    plane = text.split("## Main table")[1].split("**`digits`**")[0]
     assert ("`two_moons`" in plane, "digits" in plane) == (True, False)
     assert text.index("Fisher and off-support together") < text.index("samples are of several kinds")
-    assert "By KL, `mle` is best" in text
-    assert "20\u202f000 on `two_moons`, 40\u202f000 on `digits`." in text
-    assert "By FID ratio of buffer samples" in text
+    assert "**Densities: `mle` or `adance interval=5`.** By KL, " in text
+    assert "20\u202f000 on `eight_gaussians` and `two_moons`, 40\u202f000 on `digits`." in text
+    assert "**Samples from noise: " in text

@@ -17,7 +17,7 @@ from ebmbench.report.results.frame import collect
 from ebmbench.report.results.provenance import collect_provenance
 from ebmbench.report.results.staleness import Present, differences
 from ebmbench.report.results.suite import Results
-from ebmbench.report.sections import abstract, glance
+from ebmbench.report.sections import glance, runs
 from ebmbench.workspace.failures import note_failure
 from tests.report.suite import remove_outputs
 
@@ -97,14 +97,14 @@ def test_seeds_that_never_ran_are_not_claimed(root: Path, whole: Params) -> None
     assert not list((out / "figures").glob("*"))
 
 
-def test_the_seeds_of_the_abstract_are_those_of_the_results(root: Path, whole: Params) -> None:
+def test_the_seeds_of_the_first_paragraph_are_those_of_the_results(root: Path, whole: Params) -> None:
     frame = collect(root, whole)
-    assert "with 3 seeds (0, 1, 2) for each" in abstract.text(Results(frame))
+    assert "3 seeds (0, 1, 2) each" in runs.text(Results(frame))
     one = frame[frame["seed"] == 1]
-    assert "with 1 seed (1) for each" in abstract.text(Results(one))
+    assert "1 seed (1) each" in runs.text(Results(one))
     assert "of the only seed" in glance.text(Results(one))
     baselines_only = frame[frame["method"].isin(["oracle", "gaussian"])]
-    assert "seed" not in abstract.text(Results(baselines_only))
+    assert "seed" not in runs.text(Results(baselines_only))
 
 
 @pytest.mark.parametrize(

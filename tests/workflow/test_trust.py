@@ -90,10 +90,10 @@ def test_parameters_that_made_nothing_are_not_shown_as_if_they_had(clone: Clone)
 def test_a_report_that_fails_leaves_the_last_one(clone: Clone) -> None:
     before = text(clone)
     (clone.root / LATEST / "notes.md").write_text("mine")
-    clone.edit("ebmbench/report/sections/abstract.py", "import", "raise RuntimeError('planted')\nimport")
+    clone.edit("ebmbench/report/sections/answer.py", "import", "raise RuntimeError('planted')\nimport")
     assert "failed: report" in clone.run("ebmbench", "run", code=1)
     assert text(clone) == before
-    clone.edit("ebmbench/report/sections/abstract.py", "raise RuntimeError('planted')\n", "")
+    clone.edit("ebmbench/report/sections/answer.py", "raise RuntimeError('planted')\n", "")
     clone.run("ebmbench", "run")
     assert (clone.root / LATEST / "notes.md").read_text() == "mine"
 

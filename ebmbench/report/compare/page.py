@@ -23,7 +23,7 @@ from ebmbench.report.compare.claims import compare_claims, find_claims_reports, 
 from ebmbench.report.compare.sides import WORKSPACE, Side, read_sides
 from ebmbench.report.index import list_releases
 from ebmbench.report.results.groups import heading
-from ebmbench.report.text.numbers import MISSING, choose_decimals, format_interval, plural
+from ebmbench.report.text.numbers import MISSING, format_interval, plural
 from ebmbench.report.text.tables import markdown_table
 from ebmbench.workspace.files import write_text
 from ebmbench.workspace.layout import REPORTS, current_report
@@ -191,9 +191,7 @@ def _labels(number: NumberChange) -> list[str]:
 
 
 def _values(number: NumberChange) -> list[str]:
-    sides = (number.before, number.after)
-    places = choose_decimals([side.mean for side in sides if side is not None])
-    return [format_interval(side.mean, side.half, places) if side else MISSING for side in sides]
+    return [format_interval(side.mean, side.half) if side else MISSING for side in (number.before, number.after)]
 
 
 def _relative_change(number: NumberChange) -> str:

@@ -20,7 +20,7 @@ from ebmbench.report.results.suite import Results
 from ebmbench.report.statistics.contests import Contest, find_contests
 from ebmbench.report.statistics.ranks import PLACES, Estimate, improvement, mean_ranks, seed_ranks, ties
 from ebmbench.report.text.images import Image
-from ebmbench.report.text.numbers import format_number
+from ebmbench.report.text.numbers import format_fixed
 
 SECTION = "ranking"
 ORDER = 10
@@ -121,7 +121,7 @@ def _number(axis: Axes, row: int, column: int, better: Estimate) -> None:
     axis.text(
         column + 0.5,
         row + 0.5,
-        format_number(value, PLACES),
+        format_fixed(value, PLACES),
         ha="center",
         va="center",
         fontsize=8,

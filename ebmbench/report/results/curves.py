@@ -46,6 +46,14 @@ def write_curves(curves: pd.DataFrame, file: Path) -> None:
     curves.to_csv(file, index=False, lineterminator="\n", encoding="utf-8")
 
 
+def read_curves(file: Path) -> pd.DataFrame:
+    """What `write_curves` wrote, with types; no row if there is no file."""
+    rows = read_rows(file) if file.is_file() else []
+    frame = pd.DataFrame([{name: row.get(name, "") for name in COLUMNS} for row in rows], columns=list(COLUMNS))
+    numbers = {name: pd.to_numeric(frame[name]) for name in ("seed", "passes", "seconds", "value")}
+    return frame.assign(**numbers)
+
+
 def _cell_rows(folder: Path, runs: pd.DataFrame) -> list[dict[str, Any]]:
     if not (folder / "curve.csv").is_file():
         return []

@@ -9,17 +9,19 @@ from typing import Any
 import pandas as pd
 
 from ebmbench.config.registry import choose_main_metric
+from ebmbench.config.schema import read_yaml
 from ebmbench.config.suites import edited_values
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.cells import NOT_RUN, read_json_or_empty, read_versions
-from ebmbench.report.results.curves import collect_curves
-from ebmbench.report.results.groups import IMAGE, MAIN, RATIO, datasets, metrics
+from ebmbench.report.results.curves import collect_curves, read_curves
+from ebmbench.report.results.groups import IMAGE, MAIN, RATIO, datasets, drop_silent_baselines, metrics
 from ebmbench.report.results.header import Header
 from ebmbench.report.results.kinds import mask_other_kinds
 from ebmbench.report.results.provenance import collect_provenance, make_header
 from ebmbench.report.results.staleness import Present
+from ebmbench.report.results.table import load_results
 from ebmbench.report.text.images import Image
-from ebmbench.workspace.layout import BASELINES, cell_folder
+from ebmbench.workspace.layout import BASELINES, PARAMS_YAML, cell_folder
 
 
 @dataclass(frozen=True)
@@ -120,3 +122,13 @@ def collect_results(root: Path, params: Mapping[str, Any], frame: pd.DataFrame) 
         collect_provenance(root, present.suite, read_versions(present, frame)),
         edits=edited_values(root, params),
     )
+
+
+def read_report(folder: Path) -> Results:
+    """The results of a finished report, from its own files: enough for the answer and all tables, not for figures.
+
+    The facts of the datasets are not among them: images are then known by their metrics.
+    """
+    params = read_yaml(folder / PARAMS_YAML) if (folder / PARAMS_YAML).is_file() else {}
+    frame = drop_silent_baselines(load_results(folder))
+    return Results(frame, params, folder, curves=read_curves(folder / "curves.csv"))

@@ -11,47 +11,31 @@ from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.cells import LOST, NOT_RUN, OTHERWISE
 from ebmbench.workspace.layout import BASELINES
 
-# From the best to the worst, with the limits of the suite to be filled in.
-MEANINGS = {
-    "ok": "density and sampler were both judged, and nothing of what follows was found",
-    "not judged": "nothing bad was found, but one of the two could not be judged: a density without an energy or "
-    "without a bracket of log Z; a sampler without long runs, or whose steps are not all alike, as those of annealed "
-    "samplers",
-    "sampler limit": "the chains of the long runs have not met (R̂ above {r_hat}, or fewer than {ess} effective draws), "
-    "but neither have those of the same sampler with the same steps on the control, a known density (that of the data, "
-    "or a mixture around training events): the model is not to blame",
-    "unmixed": "the chains of the long runs have not met (R̂ above {r_hat}, or fewer than {ess} effective draws), while "
-    "those of the same sampler on the control have: they are stuck in different places of this model, so that their "
-    "samples may not weigh the modes as it does; a run may be unmixed and still the best",
-    "short-run-only": "long runs collapse: their main metric is more than {collapse} times that of short runs",
-    "miscalibrated": "no grid holds the energy's mass, or the flow of a noise ladder has no density of mass 1",
-    "diverged": "training met a value that is not finite or beyond its limits, found the trivial solution E = c, or "
-    "its chains left the model, and it stopped",
-    "skipped": "the method does not apply",
-    "failed": "the cell has no valid numbers",
-    "stale": f"the cell's numbers were {OTHERWISE}, and are not shown",
-    NOT_RUN: "nobody has asked for the cell yet",
-}
+# From the best to the worst; `docs/protocol.md` says what they mean.
+VERDICTS = ("ok", "not judged", "sampler limit", "unmixed", "short-run-only", "miscalibrated")
+VERDICTS += ("diverged", "skipped", "failed", "stale", NOT_RUN)
 
 
 def describe_verdicts(rows: pd.DataFrame) -> str:
-    """The runs of one method by verdict, `2/3 unmixed, 1/3 diverged, 1 restart`; one word for a cell without runs."""
+    """The runs of one method by verdict, `2/3 unmixed, 1/3 diverged, 1 restart`; one word if all have the same."""
     if lost := lost_cell(rows):
         return lost
     runs = rows.drop_duplicates("label")
-    words = words_of(runs)
-    counts = words.value_counts()
-    found = [f"{counts[word]}/{len(words)} {word}" for word in MEANINGS if word in counts.index]
     restarts = int(runs["restarts"].fillna(0).sum())
-    return ", ".join([*found, f"{restarts} restart{'s' * (restarts > 1)}"] if restarts else found)
+    found = _shares(words_of(runs))
+    return f"{found}, {restarts} restart{'s' * (restarts > 1)}" if restarts else found
 
 
 def describe_side(rows: pd.DataFrame, side: str) -> str:
     """The same of one side, `density` or `sampler`, over the runs that came to their end."""
     runs = rows.drop_duplicates("label")
-    words = runs.loc[runs["status"] == "ok", f"{side}_verdict"]
-    counts = words[words != ""].value_counts()
-    return ", ".join(f"{counts[word]}/{len(words)} {word}" for word in MEANINGS if word in counts.index)
+    return _shares(runs.loc[runs["status"] == "ok", f"{side}_verdict"])
+
+
+def _shares(words: pd.Series) -> str:
+    """`2/3 ok, 1/3 unmixed`, or `ok` if all are; runs without a word count, and are not named."""
+    total = len(words)
+    return ", ".join(word if count == total else f"{count}/{total} {word}" for word, count in _count(words).items())
 
 
 def lost_cell(rows: pd.DataFrame) -> str:
@@ -103,7 +87,7 @@ def count_side(frame: pd.DataFrame, side: str) -> dict[str, int]:
 
 
 def _count(words: pd.Series) -> dict[str, int]:
-    return {word: int((words == word).sum()) for word in MEANINGS if (words == word).any()}
+    return {word: int((words == word).sum()) for word in VERDICTS if (words == word).any()}
 
 
 def count_statuses(frame: pd.DataFrame) -> dict[str, int]:

@@ -3,30 +3,21 @@
 import pandas as pd
 
 from ebmbench.report.results.baselines import is_baseline
-from ebmbench.report.results.groups import COSTS, variants
+from ebmbench.report.results.groups import variants
 from ebmbench.report.results.suite import Results
-from ebmbench.report.results.table import TIMINGS
 from ebmbench.report.text.images import show_images
 from ebmbench.report.text.numbers import MISSING, format_count
 from ebmbench.report.text.tables import format_name, markdown_table
+from ebmbench.report.text.words import fold
 
-TITLE = "Cost against quality"
-ORDER = 100
+TITLE = "Quality against compute"
+ORDER = 20
 ABOUT = (
-    "The budget is counted in network passes and equal for all methods by protocol; steps and evaluations "
-    "say how a method spends it. {flops}Seconds and memory depend on the machine and on what else it did; "
-    "they are for information only, and nothing was stopped or chosen by them. Entries are medians "
-    "over the runs that ended well."
-)
-FLOPS = (
-    "A pass is not always as much arithmetic: FLOPs count the multiplications and additions of all matrix products of "
-    "a training run, here in thousands of millions. "
+    "The budget is in network passes; seconds and memory depend on the machine and decide nothing. Medians over the "
+    "runs that ended well; `results.csv` also counts passes, gradients and other stages."
 )
 GIGA = 1e9
-HEADER = (
-    *("dataset", "method", "passes", "10⁹ FLOPs", "steps", "energy", "∇ input", "∇ parameters"),
-    *("train, s", "sample, s", "evaluate, s", "peak memory, MB"),
-)
+HEADER = ("dataset", "method", "10⁹ FLOPs", "steps", "train, s", "memory, MB")
 
 
 def text(results: Results) -> str:
@@ -38,21 +29,19 @@ def text(results: Results) -> str:
             rows.append([f"`{dataset}`" if place == 0 else "", format_name(name), *_cells(part)])
     figures = show_images(results.images.get("costs", ())) or "No run has both a quality and a cost."
     counted = bool(((results.frame["metric"] == "flops") & results.frame["value"].notna()).any())
-    table = [row if counted else [*row[:3], *row[4:]] for row in (list(HEADER), *rows)]
-    about = ABOUT.format(flops=FLOPS if counted else "")
-    return "\n\n".join([figures, about, markdown_table(table[0], table[1:], left=2)])
+    table = [row if counted else [*row[:2], *row[3:]] for row in (list(HEADER), *rows)]
+    costs = "\n\n".join([ABOUT, markdown_table(table[0], table[1:], left=2)])
+    return "\n\n".join([figures, fold("What each method cost: FLOPs, steps, seconds, memory", costs)])
 
 
 def _cells(part: pd.DataFrame) -> list[str]:
     part = part[part["status"] == "ok"]
     runs = part.drop_duplicates("label")
-    *counts, flops = (_median(part, name) for name in COSTS)
-    energy, inputs, parameters, passes = map(format_count, counts)
+    flops = _median(part, "flops")
     giga = MISSING if flops is None else f"{flops / GIGA:.3g}" if flops < 1e3 * GIGA else format_count(flops / GIGA)
-    seconds = [_decimal(runs[name].median()) for name in TIMINGS[:3]]
     steps = format_count(runs["steps"].median()) if runs["steps"].notna().any() else MISSING
-    memory = format_count(runs["peak_memory_mb"].median())
-    return [passes, giga, steps, energy, inputs, parameters, *seconds, memory]
+    seconds, memory = runs["seconds_train"].median(), runs["peak_memory_mb"].median()
+    return [giga, steps, _decimal(seconds), format_count(memory)]
 
 
 def _median(rows: pd.DataFrame, metric: str) -> float | None:

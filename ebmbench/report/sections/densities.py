@@ -4,7 +4,7 @@ from ebmbench.report.results.suite import Results
 from ebmbench.report.text.images import show_images
 
 TITLE = "Densities"
-ORDER = 20
+ORDER = 30
 NO_MAPS = "No maps: nothing two-dimensional has been evaluated."
 
 

@@ -9,7 +9,7 @@ from ebmbench.report.results.suite import Results
 from ebmbench.report.results.verdicts import describe_cells_not_run, describe_stale_cells
 from ebmbench.report.text.escaping import escape_text
 from ebmbench.report.text.tables import format_name, markdown_table
-from ebmbench.report.text.words import mask_numbers, merge_sentences
+from ebmbench.report.text.words import fold, mask_numbers, merge_sentences
 
 TITLE = "Failures and skipped"
 ORDER = 120
@@ -18,7 +18,7 @@ ORDER = 120
 def text(results: Results) -> str:
     """Cells and runs without numbers, then values that good runs could not give."""
     missing = _missing_values(results)
-    gaps = f"Values that good runs could not give:\n\n{missing}" if missing else ""
+    gaps = fold("Values that good runs could not give", missing) if missing else ""
     cells = [describe_cells_not_run(results.frame), describe_stale_cells(results.frame)]
     return "\n\n".join(filter(None, [*cells, _lost_runs(results.frame), gaps]))
 

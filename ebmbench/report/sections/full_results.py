@@ -1,45 +1,50 @@
-"""All metrics of each dataset, folded; the values of each run are in `results.csv`."""
+"""All metrics that the main table does not have, folded; the values of each run are in `results.csv`."""
 
 import pandas as pd
 
-from ebmbench.report.results.groups import direction, heading, metrics, variants
+from ebmbench.report.results.groups import BOUNDS, direction, heading, metrics, variants
 from ebmbench.report.results.kinds import KINDS, mask_other_kinds
 from ebmbench.report.results.suite import Results
-from ebmbench.report.results.verdicts import describe_verdicts
+from ebmbench.report.sections.main_table import render_kinds, shown_metrics
 from ebmbench.report.text.tables import format_column, format_name, markdown_table
+from ebmbench.report.text.words import PROTOCOL, fold
 
-TITLE = "Full results"
-ORDER = 110
+TITLE = "Other metrics"
+ORDER = 90
+ABOUT = f"Every value of every run is in [results.csv](results.csv), each metric in [the protocol]({PROTOCOL}#metrics)."
 
 
 def text(results: Results) -> str:
     """A folded table for each dataset."""
-    folded = [
-        f"<details>\n<summary>{dataset}</summary>\n\n{_table(results, dataset)}\n\n</details>"
-        for dataset in results.datasets
-    ]
-    return "\n\n".join(["Every value of every run is in [results.csv](results.csv).", *folded])
+    found = {dataset: _table(results, dataset) for dataset in results.datasets}
+    folded = [fold(dataset, table) for dataset, table in found.items() if table]
+    return "\n\n".join([ABOUT, *folded])
 
 
 def _table(results: Results, dataset: str) -> str:
-    """A row for each metric and kind of samples, a column for each method."""
+    """Of images a table of the metrics that judge samples, by kind; then one of all that need no kind."""
     part = results.frame[results.frame["dataset"] == dataset]
-    methods = variants(part, dataset)
+    told = {*shown_metrics(results, dataset), *(BOUNDS if dataset in results.image_datasets else ())}
+    names = [name for name in metrics(part[part["value"].notna()]) if name not in told]
+    by_kind = [name for name in names if dataset in results.image_datasets and _has_kinds(part, name)]
+    rest = [name for name in names if name not in by_kind]
+    kinds = render_kinds(results, dataset, by_kind, verdict=False) if by_kind else ""
+    return "\n\n".join(filter(None, [kinds, _render_rest(part, dataset, rest)]))
+
+
+def _has_kinds(part: pd.DataFrame, metric: str) -> bool:
+    return bool(part.loc[part["metric"] == metric, "samples"].isin(KINDS).any())
+
+
+def _render_rest(part: pd.DataFrame, dataset: str, names: list[str]) -> str:
+    """A row for each metric, and kind of samples if there are several; a column for each method."""
+    methods = [name for name, rows in variants(part, dataset).items() if rows["metric"].isin(names).any()]
     rows = []
-    for metric, kind in _measures(part, dataset in results.image_datasets):
-        cells = format_column(mask_other_kinds(part, kind) if kind else part, metric)
-        first = heading(f"{metric} ({kind})" if kind else metric, direction(part, metric))
-        rows.append([first, *(cells[dataset, name] for name in methods)])
-    rows.append(["verdict", *(describe_verdicts(runs) for runs in methods.values())])
-    return markdown_table(["metric", *(format_name(name) for name in methods)], rows)
-
-
-def _measures(part: pd.DataFrame, is_image: bool) -> list[tuple[str, str]]:
-    """Metrics with any value, by kind of samples if the data are images or there are several kinds."""
-    found = []
-    for metric in metrics(part[part["value"].notna()]):
-        has = set(part.loc[part["metric"] == metric, "samples"])
-        among = [kind for kind in KINDS if kind in has]
-        by_kind = among and (is_image or len(among) > 1)
-        found += [(metric, kind) for kind in among] if by_kind else [(metric, "")]
-    return found
+    for metric in names:
+        found = set(part.loc[part["metric"] == metric, "samples"])
+        among = [kind for kind in KINDS if kind in found]
+        for kind in among if len(among) > 1 else [""]:
+            cells = format_column(mask_other_kinds(part, kind) if kind else part, metric)
+            first = heading(f"{metric} ({kind})" if kind else metric, direction(part, metric))
+            rows.append([first, *(cells[dataset, name] for name in methods)])
+    return markdown_table(["metric", *(format_name(name) for name in methods)], rows) if rows else ""

@@ -15,22 +15,21 @@ from ebmbench.report.results.kinds import select_kind, table_kinds
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.verdicts import lost_cell, row_names, rows_of
 from ebmbench.report.statistics.seeds import summarise
-from ebmbench.report.text.numbers import MISSING, choose_decimals, format_number
+from ebmbench.report.text.numbers import MISSING, format_number
 from ebmbench.report.text.tables import find_best, format_name, format_share, markdown_table
 
 TITLE = "At a glance"
 ORDER = 10
 MEDIAN = (
-    "The median of {name} over the seeds{better}. Means with their intervals follow in the main table, and "
-    "bold has the same meaning there."
+    "The median of {name} over the seeds{better}. **Bold**: best, or not told from the best by these seeds. Means with "
+    "intervals are in the [main table](#main-table)."
 )
-ONE_SEED = "{name} of the only seed{better}. The other metrics follow in the main table."
+ONE_SEED = "{name} of the only seed{better}. The other metrics are in the [main table](#main-table)."
 IMAGES = (
-    "{which}: the FID divided by that of test images with noise (*noisy*), for each kind of samples on its own; "
-    "smaller is better. Compare inside a column only: kinds of samples are different distributions, and not every "
-    "method has all of them. {more} follow in the main table."
+    "{which}: the FID divided by that of noisy test images; smaller is better. Compare inside a column only: kinds of "
+    "samples are different distributions."
 )
-PARTIAL = " A fraction in brackets counts the runs that gave a value where not all did; such a method is never bold."
+PARTIAL = " A fraction in brackets counts the runs that gave a value; where some did not, a method is never bold."
 BETTER = {"lower": "; smaller is better", "higher": "; larger is better"}
 FRACTION = re.compile(r"\(\d+/\d+\)")
 
@@ -69,10 +68,8 @@ def _images(results: Results) -> list[str]:
         for dataset in results.image_datasets
         for kind in table_kinds(results.frame, dataset)
     ]
-    which, more = "The median FID ratio over the seeds", "Means with their intervals"
-    if _one_seed(results):
-        which, more = "The FID ratio of the only seed", "The other metrics"
-    return [_table(results, RATIO, columns) + IMAGES.format(which=which, more=more)] if columns else []
+    which = "The FID ratio of the only seed" if _one_seed(results) else "The median FID ratio over the seeds"
+    return [_table(results, RATIO, columns) + IMAGES.format(which=which)] if columns else []
 
 
 def _direction(frame: pd.DataFrame, metric: str) -> str:
@@ -88,11 +85,10 @@ def _one_seed(results: Results) -> bool:
 def _table(results: Results, metric: str, columns: list[Column]) -> str:
     """One table; methods come in the order of the suite, whatever the first column has."""
     parts = {one.heading: variants(one.frame, one.dataset) for one in columns}
-    places = choose_decimals(summarise(rows, metric).median for part in parts.values() for rows in part.values())
     bold = {one.heading: find_best(one.frame, one.dataset, metric) for one in columns}
     rows = []
     for name in _names(parts, list(dict.fromkeys(results.frame["method"]))):
-        texts = {column: _cell(rows_of(part, name), metric, places) for column, part in parts.items()}
+        texts = {column: _cell(rows_of(part, name), metric) for column, part in parts.items()}
         if is_baseline(name) and set(texts.values()) == {MISSING}:  # as the truth, where it is not known
             continue
         rows.append(
@@ -102,7 +98,7 @@ def _table(results: Results, metric: str, columns: list[Column]) -> str:
     return markdown_table([f"median {corner}", *parts], rows) + "\n\n"
 
 
-def _cell(rows: pd.DataFrame | None, metric: str, places: int) -> str:
+def _cell(rows: pd.DataFrame | None, metric: str) -> str:
     """The median of one method on one dataset; `(2/3)` or `(failed)` says why not all runs gave a value."""
     if rows is None:
         return MISSING
@@ -111,7 +107,7 @@ def _cell(rows: pd.DataFrame | None, metric: str, places: int) -> str:
         return f"{MISSING} ({lost})"
     # Good runs of a method without an energy have no KL, which is no failure.
     unknown = not one.values and (rows["status"] == "ok").all()
-    return format_number(one.median, places) + ("" if unknown else format_share(one))
+    return format_number(one.median) + ("" if unknown else format_share(one))
 
 
 def _names(parts: Parts, order: list[str]) -> list[str]:

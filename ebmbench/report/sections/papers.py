@@ -7,6 +7,7 @@ from ebmbench.report.text.links import link_papers
 
 TITLE = "Papers"
 ORDER = 140
+FOLDED = "What each method, dataset, metric and sampler is taken from"
 COLUMNS = {"methods": "method", "baselines": "method", "data": "dataset", "metrics": "metric"}
 
 

@@ -5,20 +5,19 @@ import numpy as np
 from ebmbench.report.results.suite import Results
 from ebmbench.report.statistics.contests import Contest, find_contests
 from ebmbench.report.statistics.ranks import PLACES, Estimate, improvement, mean_ranks, ties
-from ebmbench.report.text.numbers import format_number
+from ebmbench.report.text.numbers import format_fixed, plural
 from ebmbench.report.text.tables import markdown_table
+from ebmbench.report.text.words import PROTOCOL
 
 TITLE = "Ranks"
 ORDER = 50
 ABOUT = (
-    "Who is ahead on all datasets together? Methods are ranked on each dataset and seed, 1 is best; **bold** is the "
-    "best mean rank and every one that ties with it. The probability of improvement is that of a run being better "
-    "than a run of another method on the same dataset. Both stand with their 95 % intervals, in brackets. Ranks do "
-    "not say by how much a method is better: the tables above do, and can tell methods apart that ranks of so few "
-    "runs cannot."
+    "Methods are ranked on each dataset and seed, 1 is best; **bold** ties with the best mean rank. Beside it, the "
+    "probability that a run is better than one of another method. In brackets, "
+    f"[95 % intervals]({PROTOCOL}#statistics). Ranks do not say by how much a method is better."
 )
 LAST = "A fraction in brackets counts the runs with a value; the others rank last."
-HEADER = ["method", "mean rank ↓", "probability of improvement", "datasets × seeds"]
+HEADER = ["method", "mean rank ↓", "probability of improvement"]
 
 
 def text(results: Results) -> str:
@@ -44,33 +43,34 @@ def _table(contest: Contest) -> str:
         rival = 1 if place == 0 else 0
         rank = _bracketed(ranks, place)
         over = f"{_bracketed(better, (place, rival))} over {contest.names[rival]}"
-        rows.append([name, f"**{rank}**" if bold[place] else rank, over, _runs(contest, place)])
+        rows.append([f"{name}{_share(contest, place)}", f"**{rank}**" if bold[place] else rank, over])
     return markdown_table(HEADER, rows)
 
 
 def _bracketed(estimate: Estimate, place: int | tuple[int, int]) -> str:
-    """`2.67 (1.79 to 3.54)`."""
+    """`2.67 (1.79–3.54)`."""
     mean, low, high = (
-        format_number(float(part[place]), PLACES) for part in (estimate.mean, estimate.low, estimate.high)
+        format_fixed(float(part[place]), PLACES) for part in (estimate.mean, estimate.low, estimate.high)
     )
-    return f"{mean} ({low} to {high})"
+    return f"{mean} ({low}–{high})"
 
 
 def _remarks(contest: Contest) -> str:
-    """What a fraction means, if there is any, and who is left out."""
+    """How many runs are ranked, what a fraction means, if there is any, and who is left out."""
     reasons: dict[str, list[str]] = {}
     for name, reason in contest.absent.items():
         reasons.setdefault(reason, []).append(f"`{name}`")
     absent = "; ".join(f"{', '.join(names)} ({reason})" for reason, names in reasons.items())
     lost = LAST if np.isinf(contest.losses).any() else ""
-    return " ".join(filter(None, [lost, f"Left out: {absent}." if absent else ""]))
-
-
-def _runs(contest: Contest, method: int) -> str:
     tasks, seeds, _ = contest.losses.shape
-    valued = int(np.isfinite(contest.losses[:, :, method]).sum())
-    share = "" if valued == tasks * seeds else f" ({valued}/{tasks * seeds})"
-    return f"{tasks} × {seeds}{share}"
+    of = f"{plural(tasks, 'dataset')}, {plural(seeds, 'seed')}."
+    return " ".join(filter(None, [of, lost, f"Left out: {absent}." if absent else ""]))
+
+
+def _share(contest: Contest, method: int) -> str:
+    """How many runs have a value, ` (5/6)`, if not all do."""
+    valued = np.isfinite(contest.losses[:, :, method])
+    return "" if valued.all() else f" ({int(valued.sum())}/{valued.size})"
 
 
 def _alone(contest: Contest) -> str:

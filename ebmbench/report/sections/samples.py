@@ -4,7 +4,7 @@ from ebmbench.report.results.suite import Results
 from ebmbench.report.text.images import show_images
 
 TITLE = "Samples"
-ORDER = 30
+ORDER = 40
 NO_MAPS = "No maps: nothing two-dimensional has been evaluated."
 NO_IMAGES = "No images: nothing has been sampled yet."
 

@@ -6,11 +6,11 @@ from ebmbench.report.results.suite import Results
 from ebmbench.report.statistics.seeds import summarise
 from ebmbench.report.statistics.sweeps import Sweep, describe_tendency, find_sweeps, numbers_of
 from ebmbench.report.text.images import show_images
-from ebmbench.report.text.numbers import MISSING, choose_decimals, format_number
+from ebmbench.report.text.numbers import MISSING, format_fixed
 from ebmbench.report.text.tables import format_entry, markdown_table
 
 TITLE = "Swept settings"
-ORDER = 80
+ORDER = 65
 
 
 def text(results: Results) -> str:
@@ -60,11 +60,9 @@ def _tendencies(found: list[Sweep]) -> str:
 
 
 def _published_cells(known: dict[float, float], values: list[str]) -> list[str]:
-    found = {str(value): format_number(one, 2) for value, one in known.items()}
+    found = {str(value): format_fixed(one, 2) for value, one in known.items()}
     return [found.get(value, MISSING) for value in values]
 
 
 def _cells(one: Sweep, metric: str) -> dict[str, str]:
-    summaries = {value: summarise(rows, metric) for value, rows in one.runs.items()}
-    places = choose_decimals(summary.mean for summary in summaries.values())
-    return {value: format_entry(summary, places) for value, summary in summaries.items()}
+    return {value: format_entry(summarise(rows, metric)) for value, rows in one.runs.items()}

@@ -4,7 +4,8 @@ from ebmbench.report.results.suite import Results
 from ebmbench.report.text.images import show_images
 
 TITLE = "Training health"
-ORDER = 90
+ORDER = 80
+FOLDED = "Losses, gradients and energies of every run while it trained"
 
 
 def text(results: Results) -> str:

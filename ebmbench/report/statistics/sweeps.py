@@ -18,7 +18,7 @@ from ebmbench.report.results.groups import RATIO, TRIO, short_name
 from ebmbench.report.results.kinds import kinds, mask_other_kinds
 from ebmbench.report.results.suite import Results
 from ebmbench.report.statistics.seeds import summarise
-from ebmbench.report.text.numbers import format_number
+from ebmbench.report.text.numbers import format_fixed
 
 KEYS = re.compile(r"(?:^|, )(\w[\w.]*)=")
 IMAGE_METRICS = ("fid", RATIO, "inception_score")
@@ -81,7 +81,7 @@ def describe_tendency(setting: str, metric: str, pairs: Sequence[tuple[str, floa
     verb = "rises" if correlation > 0 else "falls"
     verdict = f"{name} {verb} with `{setting}`" if p < LEVEL else f"no clear tendency of {name} with `{setting}`"
     p_text = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-    return f"{verdict} (Spearman's ρ = {format_number(correlation, 2)} over {len(values)} {unit}, {p_text})."
+    return f"{verdict} (Spearman's ρ = {format_fixed(correlation, 2)} over {len(values)} {unit}, {p_text})."
 
 
 def _sweeps(results: Results) -> Iterator[Sweep]:

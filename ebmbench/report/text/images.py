@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ebmbench.report.text.words import fold
+
 
 @dataclass(frozen=True)
 class Image:
@@ -21,7 +23,7 @@ class Image:
     def markdown(self) -> str:
         """The image with its caption below."""
         shown = f"![{self.alt}]({self.path})\n\n*{self.caption}*"
-        return f"<details>\n<summary>{self.title}</summary>\n\n{shown}\n\n</details>" if self.closed else shown
+        return fold(self.title, shown) if self.closed else shown
 
 
 def show_images(images: Sequence[Image]) -> str:

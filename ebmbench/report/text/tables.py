@@ -17,7 +17,7 @@ from ebmbench.report.results.groups import datasets, variants
 from ebmbench.report.statistics.leaders import find_leaders
 from ebmbench.report.statistics.seeds import Summary, summarise
 from ebmbench.report.text.escaping import escape_cell
-from ebmbench.report.text.numbers import choose_decimals, format_interval
+from ebmbench.report.text.numbers import format_interval
 
 # What a summary needs: to select rows of all columns takes three times as long.
 COLUMNS = ["dataset", "method", "settings", "seed", "label", "status", "metric", "value", "direction"]
@@ -37,12 +37,12 @@ def format_name(name: str) -> str:
 
 def format_share(one: Summary) -> str:
     """How many runs gave a value, `(4/5)`, if not all did."""
-    return "" if one.complete else f" ({len(one.values)}/{one.runs})"
+    return "" if one.complete else f"\u00a0({len(one.values)}/{one.runs})"
 
 
-def format_entry(one: Summary, places: int) -> str:
+def format_entry(one: Summary) -> str:
     """`mean ± half width`, with the share of runs that gave a value if not all did."""
-    return format_interval(one.mean, one.half, places) + (format_share(one) if one.values else "")
+    return format_interval(one.mean, one.half) + (format_share(one) if one.values else "")
 
 
 def find_best(frame: pd.DataFrame, dataset: str, metric: str) -> set[str]:
@@ -51,14 +51,13 @@ def find_best(frame: pd.DataFrame, dataset: str, metric: str) -> set[str]:
 
 
 def format_column(frame: pd.DataFrame, metric: str) -> dict[tuple[str, str], str]:
-    """The text of a metric for each dataset and method, with one number of decimals for all."""
-    found = {dataset: _summaries(frame, dataset, metric) for dataset in datasets(frame)}
-    places = choose_decimals(one.mean for part in found.values() for one in part.values())
+    """The text of a metric for each dataset and method."""
     texts = {}
-    for dataset, part in found.items():
+    for dataset in datasets(frame):
+        part = _summaries(frame, dataset, metric)
         bold = _find_bold(frame, dataset, metric, part)
         for name, one in part.items():
-            texts[dataset, name] = f"**{format_entry(one, places)}**" if name in bold else format_entry(one, places)
+            texts[dataset, name] = f"**{format_entry(one)}**" if name in bold else format_entry(one)
     return texts
 
 

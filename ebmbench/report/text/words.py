@@ -1,16 +1,26 @@
-"""Sentences: lists of names, and one sentence in place of several that differ in their numbers only."""
+"""Words: lists of names, folds, and one sentence in place of several that differ in their numbers only."""
 
 import re
 from collections.abc import Iterable, Sequence
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])")
 HOLE = "\0"
+PROTOCOL, SETTINGS = "../../../docs/protocol.md", "../../../docs/settings.md"  # from the folder of a report
 
 
 def list_names(names: Sequence[str]) -> str:
     """`a`, `b` and `c`, as code."""
-    marked = [f"`{name}`" for name in names]
-    return marked[0] if len(marked) == 1 else f"{', '.join(marked[:-1])} and {marked[-1]}" if marked else "none"
+    return join_words([f"`{name}`" for name in names], "and") or "none"
+
+
+def join_words(words: Sequence[str], last: str) -> str:
+    """`a, b and c`, with any word before the last."""
+    return f" {last} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def fold(summary: str, markdown: str) -> str:
+    """Markdown that stays closed until the reader opens it; GitHub needs the blank lines."""
+    return f"<details>\n<summary>{summary}</summary>\n\n{markdown}\n\n</details>"
 
 
 def merge_sentences(texts: Iterable[str]) -> list[str]:

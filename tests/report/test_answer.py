@@ -1,0 +1,127 @@
+"""The answer: no win without a contest, ties named as ties, and every word from the results."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from ebmbench.report.results.suite import Results, read_report
+from ebmbench.report.results.table import to_frame
+from ebmbench.report.sections.answer import answer_lines
+
+Values = Mapping[str, Sequence[float | None]]  # by method; a run without a value diverged
+CLEAR = {"oracle": [0.0, 0.0, 0.0], "gaussian": [1.0, 1.0, 1.0], "nce": [0.010, 0.011, 0.012]}
+
+
+def frame_of(of: Mapping[str, Values], metric: str = "kl", **shared: str) -> pd.DataFrame:
+    """Results of one metric by dataset, as `results.csv` has them."""
+    rows = [
+        {"suite": "s", "dataset": dataset, "method": method, "seed": str(seed), "label": f"{method}/seed={seed}"}
+        | {"status": "diverged", "verdict": "diverged", "steps": "9", "metric": metric, "direction": "lower"}
+        | ({} if value is None else {"value": str(value), "status": "ok", "verdict": "ok"} | shared)
+        for dataset, methods in of.items()
+        for method, values in methods.items()
+        for seed, value in enumerate(values)
+    ]
+    return to_frame(rows)
+
+
+def curves_of(of: Mapping[str, Values]) -> pd.DataFrame:
+    """Two moments of each run: the given values at a tenth of the budget, and 0.01 at its end."""
+    rows = [
+        {"dataset": dataset, "method": method, "settings": "", "seed": seed, "label": f"{method}/seed={seed}"}
+        | {"metric": "kl", "passes": passes, "value": value if passes == 100 else 0.01}
+        for dataset, methods in of.items()
+        for method, values in methods.items()
+        for seed, value in enumerate(values)
+        for passes in (1000, 100)
+    ]
+    return pd.DataFrame(rows)
+
+
+def answer(of: Mapping[str, Values], curves: pd.DataFrame | None = None, **shared: Any) -> str:
+    return "\n".join(answer_lines(Results(frame_of(of, **shared), curves=pd.DataFrame() if curves is None else curves)))
+
+
+def test_a_clear_win_is_a_win_with_its_value_and_a_tie_is_a_tie() -> None:
+    text = answer({"a": CLEAR | {"cd": [0.5, 0.6, 0.7]}, "b": CLEAR | {"cd": [0.010, 0.012, 0.011]}})
+    assert "**Densities: `nce`.** By KL, `nce` is best on `a` (0.0110); both methods tie on `b`." in text
+    assert "By mean rank over 2 datasets `nce` is first of 2" in text
+    assert "**Avoid:** no run diverged or collapsed" in text
+    assert "**How sure:** 3 seeds" in text
+
+
+def test_different_winners_on_different_data_are_no_common_answer() -> None:
+    one, other = [0.010, 0.011, 0.012], [0.5, 0.6, 0.7]
+    text = answer({"a": {"nce": one, "cd": other}, "b": {"nce": other, "cd": one}})
+    assert "**Densities: it depends on the data.** By KL, `nce` is best on `a` (0.0110); `cd` is best on `b`" in text
+
+
+def test_wins_on_many_datasets_are_counted() -> None:
+    worse = {"cd": [0.5, 0.6, 0.7]}
+    text = answer(dict.fromkeys("abcd", CLEAR | worse) | {"e": {"nce": [0.5, 0.6, 0.7], "cd": [0.01, 0.011, 0.012]}})
+    assert "`nce` is best or ties with the best on 4 of 5 datasets, `cd` on 1." in text
+
+
+def test_one_method_is_no_contest() -> None:
+    text = answer({"a": CLEAR})
+    assert "**Densities: nothing was compared.** By KL: only `nce` (0.0110) on `a`." in text
+    assert not [word for word in ("is best", "tie on", "first of") if word in text]
+
+
+def test_one_seed_decides_nothing() -> None:
+    text = answer({"a": {"gaussian": [1.0], "nce": [0.01], "cd": [0.5]}})
+    assert "**Densities: undecided.**" in text
+    assert "one seed cannot tell 2 methods apart (`nce` has the best value) on `a`" in text
+    assert "1 seed and one choice of budget" in text
+    assert "is best" not in text
+
+
+def test_where_everything_diverged_nobody_is_recommended() -> None:
+    text = answer({"a": {"gaussian": [1.0, 1.0], "nce": [None, None], "cd": [None, None]}})
+    assert "**Densities: no answer.** No method has a value of KL." in text
+    assert "**Avoid:** `nce` diverged in 2 of 2 runs; `cd` diverged in 2 of 2 runs." in text
+
+
+def test_a_method_that_lost_a_run_wins_nothing_and_is_named() -> None:
+    text = answer({"a": {"nce": [0.01, 0.011, None], "cd": [0.5, 0.6, 0.7], "dsm": [0.9, 0.91, 0.95]}})
+    assert "**Densities: `nce`" not in text
+    assert "`nce` diverged in 1 of 3 runs" in text
+
+
+def test_a_method_is_worse_than_the_gaussian_only_if_every_run_is() -> None:
+    of = CLEAR | {"cd": [1.1, 1.2, 1.3], "dsm": [0.9, 1.2, 1.3]}
+    text = answer({"a": of, "b": of})
+    assert "**Avoid:** `cd` is worse than the Gaussian baseline in KL on `a` and `b`." in text
+
+
+def test_long_runs_that_collapse_are_counted() -> None:
+    text = answer({"a": CLEAR}, verdict="short-run-only")
+    assert "long runs of `nce` on `a` collapse (3 of 3 runs)" in text
+
+
+def test_the_first_moment_is_judged_by_itself() -> None:
+    of = {"a": {"nce": [0.010, 0.011, 0.012], "cd": [0.5, 0.6, 0.7]}}
+    early = {"a": {"nce": [0.5, 0.6, 0.7], "cd": [0.10, 0.11, 0.12]}}
+    text = answer(of, curves_of(early))
+    assert "**Little compute** (10 % of the budget, by the same runs): `cd` is best on `a` (0.110)." in text
+    assert "At the end the lead is another on `a`." in text
+    assert "At the end nothing else is found." in answer(of, curves_of(of))
+
+
+def test_nothing_is_said_of_a_suite_without_runs() -> None:
+    frame = to_frame([{"suite": "s", "dataset": "a", "method": "nce", "status": "failed"}])
+    assert answer_lines(Results(frame)) == [
+        "**Densities: no answer.** No method has a value of KL.",
+        "**How sure:** not at all: there is no run.",
+    ]
+
+
+@pytest.mark.parametrize("of", ["report", "image_report"])
+def test_the_answer_of_a_finished_report_is_the_one_it_shows(of: str, request: pytest.FixtureRequest) -> None:
+    report: Path = request.getfixturevalue(of)
+    lines = answer_lines(read_report(report))
+    assert 3 <= len(lines) <= 5
+    assert "\n\n" + "\n".join(f"- {line}" for line in lines) + "\n\n" in (report / "report.md").read_text("utf-8")
