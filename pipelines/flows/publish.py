@@ -1,4 +1,4 @@
-"""What remains of a run: the comparison with the last release, a copy of its report, a commit of its results."""
+"""What remains of a run: how its cells stand, the comparison with the last release, a copy of its report, a commit."""
 
 import time
 from dataclasses import replace
@@ -10,6 +10,23 @@ from ebmbench.workspace.layout import DVC_LOCK, PARAMS_YAML, REPORT, REPORTS, su
 from pipelines.outcome import RAN, RESTORED, Result
 
 _RESULTS = (DVC_LOCK, PARAMS_YAML, REPORTS)
+
+
+def add_standings(root: Path, result: Result) -> Result:
+    """Add how each cell that ran stands in the report that this run made: main metric, rank, the best method's value.
+
+    Numbers that cannot be read are only mentioned; the run is not failed by them.
+    """
+    report = result.stages.get(REPORT)
+    ran = {cell for cell, outcome in result.cells.items() if outcome.kind in (RAN, RESTORED)}
+    if not ran or result.report is None or report is None or not report.good:
+        return result
+    try:
+        from ebmbench.report.statistics.standings import describe_cells
+
+        return replace(result, standings=tuple(describe_cells((root / result.report).parent, ran)))
+    except Exception as error:
+        return replace(result, standings=({"line": f"no numbers of the cells: {_words(error)}"},))
 
 
 def add_comparison(root: Path, result: Result) -> Result:
@@ -25,9 +42,12 @@ def add_comparison(root: Path, result: Result) -> Result:
 
         since = compare_with_release(root, suite_of(root))
     except Exception as error:
-        words = " ".join(str(error).split()) or type(error).__name__
-        return replace(result, since=f"not compared with the last release: {words}")
+        return replace(result, since=f"not compared with the last release: {_words(error)}")
     return replace(result, since=since.line, comparison=since.path) if since else result
+
+
+def _words(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def copy_report(root: Path, result: Result, commit: str, folder: Path) -> Path | None:

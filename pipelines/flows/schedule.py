@@ -79,7 +79,7 @@ def _run(request: RunRequest) -> Result:
             result = _run_benchmark(request)
         _publish(request, result, commit)
     report = f"report: {request.folder / result.report}" if result.report else None
-    for line in filter(None, [result.message, report, result.since]):
+    for line in filter(None, [result.message, *result.standing_lines, report, result.since]):
         print(line)
     return result
 

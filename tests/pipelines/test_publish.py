@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,18 +12,22 @@ import pytest
 from ebmbench.report.results.table import to_frame, write_results
 from pipelines.execution.signals import BY_USER
 from pipelines.flows.artifacts import without_figures
-from pipelines.flows.publish import add_comparison
-from pipelines.outcome import BLOCKED, FAILED, RAN, Outcome, Result, read_result, write_result
+from pipelines.flows.publish import add_comparison, add_standings
+from pipelines.outcome import BLOCKED, FAILED, RAN, RESTORED, SKIPPED, Outcome, Result, read_result, write_result
 from tests.pipelines.test_flow import latest
 
 RAN_REPORT = Result(stages={"report": Outcome(RAN)}, report="reports/tiny/latest/report.md")
 LINE = "since 0.2.0: 1 number got worse, 0 got better (reports/tiny/comparison.md)"
 
 
-def put(root: Path, version: str, kl: list[float]) -> None:
-    """A report of one metric."""
-    place = {"suite": "tiny", "dataset": "rings", "method": "dsm", "status": "ok", "metric": "kl", "direction": "lower"}
-    rows = [place | {"seed": str(seed), "label": f"seed={seed}", "value": repr(one)} for seed, one in enumerate(kl)]
+def put(root: Path, version: str, kl: list[float], **others: list[float]) -> None:
+    """A report of one metric, of dsm and other methods."""
+    place = {"suite": "tiny", "dataset": "rings", "status": "ok", "metric": "kl", "direction": "lower"}
+    rows = [
+        place | {"method": method, "seed": str(seed), "label": f"seed={seed}", "value": repr(one)}
+        for method, values in {"dsm": kl, **others}.items()
+        for seed, one in enumerate(values)
+    ]
     folder = root / "reports" / "tiny" / version
     folder.mkdir(parents=True, exist_ok=True)
     write_results(to_frame(rows), folder / "results.csv")
@@ -71,6 +76,27 @@ def test_a_comparison_that_fails_is_mentioned_in_one_line_and_does_not_fail_the_
     assert "0.2.0/results.csv: found no column suite" in result.since
     assert "\n" not in result.since
     assert result.comparison is None
+
+
+def test_the_cells_that_ran_get_their_numbers_rank_and_the_best_of_the_others(project: Path) -> None:
+    put(project, "latest", [0.2, 0.41, 0.61], nce=[0.1, 0.1, 0.3], cd=[0.5, 0.9, 0.9])
+    cells = {f"rings/{name}": Outcome(kind) for name, kind in (("dsm", RAN), ("nce", SKIPPED), ("cd", RESTORED))}
+    result = add_standings(project, replace(RAN_REPORT, cells=cells))
+    assert result.standing_lines == [
+        "dsm/rings KL 0.410, 2nd of 3; nce 0.100",
+        "cd/rings KL 0.900, 3rd of 3; nce 0.100",
+    ]
+    assert result.standings[0].items() >= {"value": 0.41, "rank": 2, "methods": 3, "best": "nce"}.items()
+    write_result(project, result)
+    assert read_result(project) == result
+    (project / "reports/tiny/latest/results.csv").write_text("no, results\n1, 2\n", encoding="utf-8")
+    (line,) = add_standings(project, replace(RAN_REPORT, cells=cells)).standing_lines
+    assert line.startswith("no numbers of the cells: ")
+
+
+@pytest.mark.parametrize("cells", [{}, {"rings/dsm": Outcome(SKIPPED)}, {"rings/dsm": Outcome(FAILED)}])
+def test_cells_that_did_not_run_get_no_line(project: Path, cells: dict[str, Outcome]) -> None:
+    assert add_standings(project, replace(RAN_REPORT, cells=cells)).standings == ()
 
 
 def test_without_a_release_nothing_is_said(project: Path) -> None:
