@@ -20,9 +20,11 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext
 from prefect.exceptions import TerminationSignal
+from prefect.runtime import flow_run
 from prefect.states import Cancelled, Completed, Failed
 
 from ebmbench.errors import in_words
+from ebmbench.workspace.layout import PARAMS_YAML, suite_of
 from ebmbench.workspace.locks import hold_workspace
 from pipelines.display import numbers_reader, progress_reader, repeat, show_progress
 from pipelines.estimate import read_costs
@@ -32,7 +34,7 @@ from pipelines.execution.queue import RunStage, run_queue
 from pipelines.execution.signals import BY_SIGTERM, IN_PREFECT, describe_interrupt
 from pipelines.execution.warm import open_warm_dvc
 from pipelines.flows.artifacts import REFRESH_SECONDS, Artifacts
-from pipelines.flows.publish import add_comparison, add_standings
+from pipelines.flows.publish import add_comparison, add_standings, name_run
 from pipelines.outcome import FAILED, STOPPED, Outcome, Result, Unfinished, conclude, write_result
 from pipelines.planning.lockfile import LockBuffer
 from pipelines.planning.plan import Plan, Stage, read_plan
@@ -40,7 +42,12 @@ from pipelines.planning.plan import Plan, Stage, read_plan
 _POLL_SECONDS = 2.0  # between two looks at the state of the flow run
 
 
-@flow(name="benchmark", persist_result=False)
+def _name_run() -> str:
+    folder = Path(flow_run.parameters.get("root", "."))
+    return name_run(folder, "HEAD", suite_of(folder) if (folder / PARAMS_YAML).is_file() else None)
+
+
+@flow(name="benchmark", flow_run_name=_name_run, persist_result=False)
 def benchmark(
     root: str = ".",
     jobs: int | None = None,

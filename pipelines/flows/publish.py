@@ -1,15 +1,23 @@
-"""What remains of a run: how its cells stand, the comparison with the last release, a copy of its report, a commit."""
+"""What a run is called and what remains of it: its cells' numbers, a comparison, a copy of its report, a commit."""
 
 import time
 from dataclasses import replace
 from pathlib import Path
 
+from ebmbench.config.yaml import lookup, plain
 from ebmbench.workspace.files import copy_folder
-from ebmbench.workspace.git import git, git_succeeds
+from ebmbench.workspace.git import ask_git, git, git_succeeds
 from ebmbench.workspace.layout import DVC_LOCK, PARAMS_YAML, REPORT, REPORTS, suite_of
 from pipelines.outcome import RAN, RESTORED, Result
 
 _RESULTS = (DVC_LOCK, PARAMS_YAML, REPORTS)
+
+
+def name_run(repository: Path, revision: str, suite: str | None) -> str:
+    """The name of a flow run, as `quick-fef9d67`: the suite (none: that of the revision) and the commit."""
+    text = ask_git(repository, "show", f"{revision}:{PARAMS_YAML}") if suite is None else ""
+    suite = suite or (lookup(plain(text), "benchmark.suite") if text else None)
+    return "-".join(filter(None, [suite, ask_git(repository, "rev-parse", "--short=7", revision)])) or "benchmark"
 
 
 def add_standings(root: Path, result: Result) -> Result:

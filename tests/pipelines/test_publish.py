@@ -11,8 +11,8 @@ import pytest
 
 from ebmbench.report.results.table import to_frame, write_results
 from pipelines.execution.signals import BY_USER
-from pipelines.flows.artifacts import without_figures
-from pipelines.flows.publish import add_comparison, add_standings
+from pipelines.flows.artifacts import embed_figures
+from pipelines.flows.publish import add_comparison, add_standings, name_run
 from pipelines.outcome import BLOCKED, FAILED, RAN, RESTORED, SKIPPED, Outcome, Result, read_result, write_result
 from tests.pipelines.test_flow import latest
 
@@ -121,17 +121,36 @@ def test_the_flow_prints_the_line_and_shows_the_page_in_prefect(done: Path, api:
     assert again.stdout == "nothing to do: everything is up to date\nreport: reports/tiny/latest/report.md\n"
 
 
+def test_a_flow_run_is_named_after_suite_and_commit(done: Path) -> None:
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=done, capture_output=True, text=True, check=True).stdout
+    assert name_run(done, "HEAD", "large") == f"large-{commit[:7]}"
+    assert name_run(done, "HEAD", None) == f"tiny-{commit[:7]}"
+    assert name_run(done, "no-such-revision", "large") == "large"
+    assert name_run(done / "runs/none", "HEAD", None) == "benchmark"
+
+
 PAGE = Path(__file__).parents[2] / "reports/quick/latest/report.md"
 
 
-def test_figures_are_replaced_by_their_captions() -> None:
-    shown = without_figures("before\n\n![a map of two_moons](figures/map.png)\n\n[a link](x.md)\n")
-    assert shown == "before\n\n*(figure: a map of two_moons)*\n\n[a link](x.md)\n"
+def test_figures_are_put_into_the_page_while_they_fit_and_else_named(tmp_path: Path) -> None:
+    (tmp_path / "map.png").write_bytes(b"123456")
+    (tmp_path / "curve.svg").write_bytes(b"12345")
+    page = "before\n\n![a map](map.png)\n![a curve](curve.svg)\n![gone](gone.png)\n\n[a link](x.md)\n"
+    map_, curve = "![a map](data:image/png;base64,MTIzNDU2)", "![a curve](data:image/svg+xml;base64,MTIzNDU=)"
+    for room, shown in (
+        (11, [map_, curve]),
+        (10, [map_, "*(figure: a curve)*"]),
+        (5, ["*(figure: a map)*", curve]),
+    ):
+        text = embed_figures(page, tmp_path, room)
+        assert text == "\n".join(["before", "", *shown, "*(figure: gone)*", "", "[a link](x.md)", ""])
 
 
-def test_a_real_report_keeps_all_its_lines_and_has_no_image_left() -> None:
+def test_a_real_report_keeps_all_its_lines_shows_a_figure_and_names_no_file_that_prefect_lacks() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    shown = without_figures(text)
+    shown = embed_figures(text, PAGE.parent)
     assert text.count("](figures/") > 3
     assert "](figures/" not in shown
+    assert "](data:image/" in shown
+    assert len(shown) < len(text) + 500_000
     assert shown.count("\n") == text.count("\n")
