@@ -15,6 +15,7 @@ from pipelines.flows.artifacts import embed_figures
 from pipelines.flows.publish import add_comparison, add_standings, name_run
 from pipelines.outcome import BLOCKED, FAILED, RAN, RESTORED, SKIPPED, Outcome, Result, read_result, write_result
 from tests.pipelines.test_flow import latest
+from tests.report.compare.conftest import git
 
 RAN_REPORT = Result(stages={"report": Outcome(RAN)}, report="reports/tiny/latest/report.md")
 LINE = "since 0.2.0: 1 number got worse, 0 got better (reports/tiny/comparison.md)"
@@ -121,12 +122,17 @@ def test_the_flow_prints_the_line_and_shows_the_page_in_prefect(done: Path, api:
     assert again.stdout == "nothing to do: everything is up to date\nreport: reports/tiny/latest/report.md\n"
 
 
-def test_a_flow_run_is_named_after_suite_and_commit(done: Path) -> None:
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=done, capture_output=True, text=True, check=True).stdout
-    assert name_run(done, "HEAD", "large") == f"large-{commit[:7]}"
-    assert name_run(done, "HEAD", None) == f"tiny-{commit[:7]}"
-    assert name_run(done, "no-such-revision", "large") == "large"
-    assert name_run(done / "runs/none", "HEAD", None) == "benchmark"
+def test_a_flow_run_is_named_after_suite_and_commit(project: Path) -> None:
+    assert name_run(project, "HEAD", "large") == "large"
+    assert name_run(project, "HEAD", None) == "benchmark"
+    git(project, "init", "--quiet")
+    git(project, "add", "params.yaml")
+    git(project, "commit", "--quiet", "--message", "first")
+    commit = git(project, "rev-parse", "HEAD")[:7]
+    assert name_run(project, "HEAD", "large") == f"large-{commit}"
+    (project / "params.yaml").unlink()
+    assert name_run(project, "HEAD", None) == f"tiny-{commit}"
+    assert name_run(project, "no-such-revision", "large") == "large"
 
 
 PAGE = Path(__file__).parents[2] / "reports/quick/latest/report.md"
