@@ -53,11 +53,13 @@ def run(
     only: Sequence[str] = (),
     wait: bool = False,
     scheduler: str | None = None,
+    report: bool = True,
     prepare: Callable[[], None] = lambda: None,
 ) -> Result:
     """Bring the workspace `root` up to date. A failed or stopped run is a result too, not an exception.
 
-    `prepare` is called before planning, while the workspace is locked, and may write to it.
+    Without `report` the report stays as it was. `prepare` is called before planning, while the workspace is locked, and
+    may write to it.
     """
     root = root.resolve()
     jobs = count_jobs(jobs)
@@ -66,9 +68,9 @@ def run(
         with raise_on_sigterm(), hold_workspace(root, wait), open_warm_dvc(root) as warm:
             prepare()
             LockBuffer(root).recover()
-            plan = read_plan(root, only, warm.call)
+            plan = read_plan(root, only, warm.call, report)
             if not plan.todo:
-                return Result(report=report_of(root), only=plan.only)
+                return Result(report=report_of(root) if report else None, only=plan.only)
             set_environment()  # with Dask the next line imports Prefect
             with open_runner(root, plan, jobs, scheduler, warm) as runner:
                 return _run_flow(root, plan, runner, jobs, keep_going, scheduler)
@@ -85,11 +87,13 @@ def _run_flow(
     early: HeadStart | None = None
     try:
         early, started = HeadStart(runner, plan, keep_going), time.monotonic()
+        print(f"starting Prefect, while the first of {len(plan.todo)} stages run", file=sys.stderr, flush=True)
         prepare_prefect(root, meanwhile=lambda: import_module("pipelines.flows.benchmark"))
         from pipelines.flows.benchmark import benchmark
 
         with use_run(Run(plan, early, started)):
-            state = benchmark(str(root), jobs, keep_going, list(plan.only) or None, scheduler, return_state=True)
+            chosen = list(plan.only) or None
+            state = benchmark(str(root), jobs, keep_going, chosen, scheduler, plan.has_report, return_state=True)
     except BaseException as error:  # the server died, or a second Ctrl-C: the result may be saved already
         if _is_interruption(error) and (result := read_result(root)) is not None:
             return result
@@ -121,8 +125,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run_or_forecast(options: argparse.Namespace) -> Printable:
     if options.dry_run:
-        return forecast(options.root.resolve(), options.only, options.wait)
-    return run(options.root, options.jobs, options.keep_going, options.only, options.wait, scheduler_of(options))
+        return forecast(options.root.resolve(), options.only, options.wait, report=options.report)
+    scheduler = scheduler_of(options)
+    return run(options.root, options.jobs, options.keep_going, options.only, options.wait, scheduler, options.report)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
 """Show how far a run is: on a terminal a bar and a line for each running stage, anywhere else plain lines.
 
+Both say about how long the rest will take (`estimate.py`).
+
 A stage writes its progress to a file about once a second (`ebmbench/workspace/progress.py`); this module reads it.
 """
 
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -22,8 +24,9 @@ from ebmbench.config.yaml import lookup, read_mapping
 from ebmbench.errors import UserError
 from ebmbench.workspace.files import read_json
 from ebmbench.workspace.layout import PARAMS_YAML, PULSES, cell_folder
+from pipelines.estimate import Estimate
 from pipelines.execution.queue import OnEvent
-from pipelines.outcome import BLOCKED, FAILED, Outcome
+from pipelines.outcome import BLOCKED, FAILED, RAN, Outcome
 from pipelines.planning.plan import Plan, Stage
 from pipelines.planning.selection import suite_cells
 
@@ -154,48 +157,79 @@ def show_progress(
     read: ReadProgress,
     stream: TextIO | None = None,
     numbers: ReadNumbers = lambda stage: "",
+    costs: Mapping[str, float] | None = None,
 ) -> Iterator[OnEvent]:
-    """Yield the function that `run_queue` calls at every start and end of a stage."""
+    """Yield the function that `run_queue` calls at every start and end of a stage.
+
+    `costs` are the seconds that stages took earlier, by name.
+    """
     stream = stream or sys.stderr
     total = len(plan.todo)
     print(f"{total} stage{'s' * (total != 1)} to bring up to date, {runner}", file=stream, flush=True)
     with _make_bar(stream) if stream.isatty() else nullcontext() as bar:
         # Whoever runs some cells waits for their numbers; of a whole suite there would be too many.
         few = numbers if plan.only else lambda stage: ""
-        display = Bars(total, read, bar, few) if bar else Lines(total, read, stream, numbers)
+        clock = Clock(Estimate(costs or {}, [stage.name for stage in plan.todo]), read)
+        display = Bars(total, clock, bar, few) if bar else Lines(total, clock, stream, numbers)
         with repeat(_REFRESH_SECONDS, display.refresh):
             yield display
+
+
+class Clock:
+    """When each running stage started, how far it is, and about how long the whole run will still take."""
+
+    def __init__(self, estimate: Estimate, read: ReadProgress) -> None:
+        self.estimate, self.read = estimate, read
+        self.started: dict[str, float] = {}
+
+    def note(self, stage: str, outcome: Outcome | None) -> None:
+        """Note a start (no outcome yet) or an end."""
+        if outcome is None:
+            self.started[stage] = time.monotonic()
+        else:
+            self.started.pop(stage, None)
+            self.estimate.end(stage, outcome.seconds if outcome.kind == RAN else None)
+
+    def left(self) -> str:
+        """`about 12:30 left`, or nothing if that is not known."""
+        now = time.monotonic()
+        progress = {name: self.read(name) for name in self.started}
+        ends = {name: max(0.0, one.ends - time.time()) for name, one in progress.items() if one and one.ends}
+        left = self.estimate.left({name: now - since for name, since in self.started.items()}, ends)
+        return f"about {format_time(left)} left" if left else ""
 
 
 class Lines:
     """For a log: one line per start and one per end, and one a minute for stages that still run."""
 
-    def __init__(self, total: int, read: ReadProgress, stream: TextIO, numbers: ReadNumbers) -> None:
-        self.total, self.read, self.stream, self.numbers, self.settled = total, read, stream, numbers, 0
+    def __init__(self, total: int, clock: Clock, stream: TextIO, numbers: ReadNumbers) -> None:
+        self.total, self.clock, self.stream, self.numbers, self.settled = total, clock, stream, numbers, 0
         self.lock = Lock()
-        self.running: dict[str, tuple[float, float]] = {}  # the times of its start and of its last line
+        self.running: dict[str, float] = {}  # the time of its last line
 
     def __call__(self, stage: Stage, outcome: Outcome | None) -> None:
         """Print a start (no outcome yet) or an end."""
         with self.lock:
+            self.clock.note(stage.name, outcome)
             if outcome is None:
-                self.running[stage.name] = (time.monotonic(),) * 2
+                self.running[stage.name] = time.monotonic()
                 self._print(f"start {stage.name} ({stage.why})")
                 return
             self.running.pop(stage.name, None)
             self.settled += 1
-            self._print(f"[{self.settled}/{self.total}] {describe(stage, outcome, self.numbers)}")
+            place = ", ".join(filter(None, [f"{self.settled}/{self.total}", self.clock.left()]))
+            self._print(f"[{place}] {describe(stage, outcome, self.numbers)}")
 
     def refresh(self) -> None:
         """Print a line about each stage that has had none for a minute."""
         with self.lock:
             now = time.monotonic()
-            for name, (started, last) in self.running.items():
+            for name, last in self.running.items():
                 if now - last >= _LINE_SECONDS:
-                    self.running[name] = (started, now)
-                    progress = self.read(name)
+                    self.running[name] = now
+                    progress = self.clock.read(name)
                     detail = f": {progress.describe()}" if progress else ""
-                    self._print(f"{name} has run for {format_time(now - started)}{detail}")
+                    self._print(f"{name} has run for {format_time(now - self.clock.started[name])}{detail}")
 
     def _print(self, line: str) -> None:
         print(line, file=self.stream, flush=True)
@@ -204,8 +238,8 @@ class Lines:
 class Bars:
     """For a terminal: a bar for all stages, one for each running stage, and a line above for each failure."""
 
-    def __init__(self, total: int, read: ReadProgress, bar: Progress, numbers: ReadNumbers) -> None:
-        self.bar, self.read, self.total, self.numbers = bar, read, total, numbers
+    def __init__(self, total: int, clock: Clock, bar: Progress, numbers: ReadNumbers) -> None:
+        self.bar, self.clock, self.total, self.numbers = bar, clock, total, numbers
         self.lock = Lock()
         self.task = bar.add_task("all stages", total=total, note="")
         self.running: dict[str, TaskID] = {}
@@ -214,6 +248,7 @@ class Bars:
     def __call__(self, stage: Stage, outcome: Outcome | None) -> None:
         """Show a start (no outcome yet) or an end."""
         with self.lock:
+            self.clock.note(stage.name, outcome)
             if outcome is None:
                 self.running[stage.name] = self.bar.add_task(stage.name, total=None, note="")
             else:
@@ -221,11 +256,12 @@ class Bars:
             self.bar.update(self.task, completed=len(self.kinds), note=self._note())
 
     def refresh(self) -> None:
-        """Read the progress of every running stage."""
+        """Read the progress of every running stage, and estimate the rest."""
         with self.lock:
             for name, task in self.running.items():
-                if progress := self.read(name):
+                if progress := self.clock.read(name):
                     self.bar.update(task, total=1.0, completed=progress.fraction, note=progress.describe())
+            self.bar.update(self.task, note=self._note())
 
     def _settle(self, stage: Stage, outcome: Outcome) -> None:
         if stage.name in self.running:
@@ -236,7 +272,7 @@ class Bars:
 
     def _note(self) -> str:
         bad = [f"{number} {kind}" for kind in (FAILED, BLOCKED) if (number := self.kinds.count(kind))]
-        return ", ".join([f"{len(self.kinds)}/{self.total}", *bad])
+        return ", ".join(filter(None, [f"{len(self.kinds)}/{self.total}", *bad, self.clock.left()]))
 
 
 def _make_bar(stream: TextIO) -> Progress:

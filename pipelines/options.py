@@ -29,6 +29,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         help="address of the Dask scheduler, as tcp://127.0.0.1:8786; implies --runner dask",
     )
+    parser.add_argument("--no-report", dest="report", action="store_false", help="leave the report as it was")
     parser.add_argument("--dry-run", action="store_true", help="print what would run and why; run nothing")
     parser.add_argument("--wait", action="store_true", help="if another run is active here, wait until it has ended")
     parser.add_argument(

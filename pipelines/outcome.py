@@ -28,6 +28,7 @@ GOOD = frozenset({RAN, RESTORED, SKIPPED})
 _WORST_FIRST = (FAILED, BLOCKED, STOPPED, RAN, RESTORED, SKIPPED)
 
 EXIT_FAILED = 1
+_LINES = 20  # about cells, at the end of a run
 STOPPED_EARLY = "stopped before anything was done"
 
 
@@ -56,7 +57,8 @@ class Result:
     """A run of the benchmark as a whole.
 
     `cells` has the worst outcome of each `dataset/method`, with the seconds of all its stages. `stopped` says how the
-    run was stopped, if it was. `since` is one line about what changed since the last release, `comparison` the page.
+    run was stopped, if it was. `standings` says where the cells that ran stand in the report. `since` is one line about
+    what changed since the last release, `comparison` the page.
     """
 
     stages: Mapping[str, Outcome] = field(default_factory=dict)
@@ -66,6 +68,7 @@ class Result:
     report: str | None = None
     exit_code: int = 0
     stopped: str | None = None
+    standings: tuple[Mapping[str, Any], ...] = ()
     since: str | None = None
     comparison: str | None = None
 
@@ -88,8 +91,8 @@ class Result:
 
     @property
     def text(self) -> str:
-        """The message, the path of the report, and what changed since the last release."""
-        return "\n".join(line for line in (self.message, self._report_line(), self.since) if line)
+        """The message, the cells' numbers, the path of the report, and what changed since the last release."""
+        return "\n".join(filter(None, (self.message, *self.standing_lines, self._report_line(), self.since)))
 
     def _report_line(self) -> str | None:
         """Where the report is; a draft says that it did not replace the latest one."""
@@ -101,6 +104,12 @@ class Result:
         return f"report: {self.report}{note}"
 
     @property
+    def standing_lines(self) -> list[str]:
+        """A line for each cell that ran; of a large suite the first ones."""
+        more = len(self.standings) - _LINES
+        return [str(one["line"]) for one in self.standings[:_LINES]] + [f"and {more} more"] * (more > 0)
+
+    @property
     def record(self) -> dict[str, Any]:
         """The run as `--json` prints it."""
         return {
@@ -110,6 +119,7 @@ class Result:
             "only": list(self.only),
             "stages": {name: outcome.record for name, outcome in self.stages.items()},
             "cells": {name: outcome.record for name, outcome in self.cells.items()},
+            "standings": [dict(one) for one in self.standings],
             "report": self.report,
             "since": self.since,
             "comparison": self.comparison,
@@ -147,7 +157,7 @@ def read_result(root: Path) -> Result | None:
         saved = read_json(root / OUTCOMES)
         for key in ("stages", "cells"):
             saved[key] = {name: Outcome(**outcome) for name, outcome in saved[key].items()}
-        return Result(**{**saved, "only": tuple(saved["only"])})
+        return Result(**{**saved, **{key: tuple(saved[key]) for key in ("only", "standings")}})
     except (UserError, OSError, KeyError, TypeError, AttributeError):
         return None
 
@@ -156,7 +166,7 @@ def conclude(root: Path, plan: Plan, outcomes: Mapping[str, Outcome], seconds: f
     """Make the result of a run. A stage without an outcome was stopped. A report that was not renewed is left out."""
     stages = {stage.name: outcomes.get(stage.name, Outcome(STOPPED)) for stage in plan.todo}
     good = all(outcome.good for outcome in stages.values())
-    current = not stopped and (REPORT not in stages or stages[REPORT].good)
+    current = not stopped and plan.has_report and (REPORT not in stages or stages[REPORT].good)
     return Result(
         stages=stages,
         cells=worst_by_cell(stages, suite_cells(root)),
@@ -221,7 +231,11 @@ class Forecast:
 
 
 def forecast(
-    root: Path, only: Sequence[str] = (), wait: bool = False, check: Callable[[], None] = lambda: None
+    root: Path,
+    only: Sequence[str] = (),
+    wait: bool = False,
+    check: Callable[[], None] = lambda: None,
+    report: bool = True,
 ) -> Forecast:
     """Plan a run without running it. No other run may be active: DVC could not tell what is stale.
 
@@ -231,7 +245,7 @@ def forecast(
     require_idle(root, wait)
     with open_warm_dvc(root) as warm:
         check()
-        return Forecast(read_plan(root, only, warm.call))
+        return Forecast(read_plan(root, only, warm.call, report))
 
 
 class Printable(Protocol):

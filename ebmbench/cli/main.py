@@ -25,6 +25,7 @@ examples:
   ebmbench report release 0.1.0       keep the current report for good
   ebmbench report export r.parquet    write its numbers for other programs, also as .csv or .json
   ebmbench compare HEAD~1             which numbers moved since, and what else changed
+  ebmbench compare dsm nce            two methods, seed by seed
 
 exit codes: 0 done, 1 something failed, 2 the request or params.yaml is wrong, 130 stopped by Ctrl-C
 """

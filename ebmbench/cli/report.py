@@ -1,4 +1,4 @@
-"""`ebmbench report`, which builds, shows, releases or exports a report, and `ebmbench compare`, which compares two."""
+"""`ebmbench report` (build, show, release, export) and `ebmbench compare` (two reports, or two methods)."""
 
 import argparse
 from pathlib import Path
@@ -15,8 +15,13 @@ REPORT_TEXT = (
 )
 REPORT_EXAMPLE = "ebmbench report | ebmbench report page | ebmbench report export results.parquet"
 ACTIONS = ["build", "page", "release", "export", "index"]
-COMPARE_TEXT = "Compare two reports: which numbers moved by more than their interval, which parameters and code changed"
-COMPARE_EXAMPLE = "ebmbench compare HEAD~1 | ebmbench compare v0.2.0 main | ebmbench compare reports/mine/0.1.0"
+COMPARE_TEXT = (
+    "Compare two reports (which numbers moved by more than their interval, which parameters and code changed), or two "
+    "methods inside the latest report (differences seed by seed)"
+)
+COMPARE_EXAMPLE = """\
+ebmbench compare HEAD~1 | ebmbench compare v0.2.0 main | ebmbench compare reports/mine/0.1.0
+         ebmbench compare dsm nce | ebmbench compare "adance interval=5" mle --suite adance_interval"""
 
 
 def add_commands(commands: Any) -> None:
@@ -33,8 +38,8 @@ def add_commands(commands: Any) -> None:
 
     command = add_command(commands, "compare", COMPARE_TEXT, COMPARE_EXAMPLE, compare)
     side = "a Git revision or tag, a report's folder, or workspace"
-    command.add_argument("before", metavar="A", help=f"the earlier side: {side}")
-    later = "the later side (default: workspace)"
+    command.add_argument("before", metavar="A", help=f"the earlier side: {side}; or a method, if B is one too")
+    later = "the later side (default: workspace), or the other method"
     command.add_argument("after", metavar="B", nargs="?", default="workspace", help=later)
     suite = "the suite of both reports (default: that of a report's folder, else that of params.yaml in B)"
     command.add_argument("--suite", help=suite)
@@ -111,7 +116,7 @@ def _suite(root: Path) -> str:
 
 
 def compare(arguments: argparse.Namespace) -> int:
-    """Print the comparison of two reports, or write it to a file."""
+    """Print the comparison of two reports or two methods, or write it to a file."""
     root = find_root()
     from ebmbench.report.compare.page import compare
     from ebmbench.workspace.files import write_text

@@ -6,13 +6,14 @@ The latter run a single stage by hand, with the same code that DVC calls.
 import argparse
 import importlib
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ebmbench.cli.command import Act, add_command, find_root
 from ebmbench.errors import UserError
 from ebmbench.workspace.code_hash import freeze
-from ebmbench.workspace.layout import suite_of
+from ebmbench.workspace.layout import BASELINES, cell_folder, prepared_folder, suite_of
 from pipelines.options import add_options, scheduler_of
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ ebmbench run --suite quick --jobs 2     switch to a suite and run it, two stages
          ebmbench run --dry-run                  say what would run and why; run nothing
          ebmbench run --only dsm/two_moons       one cell, what it needs, its baselines, and the report
          ebmbench run --only dsm --only /digits  all cells of a method and all of a dataset, with its baselines
+         ebmbench run --no-report                train and judge, and leave the report for later
          ebmbench run --fail-fast                start nothing after a failure; --keep-going is the default
          ebmbench run --wait                     wait for another run in this folder to end, then run
          ebmbench run --json > run.json          the outcome for another program, progress on the screen
@@ -58,6 +60,8 @@ def add_commands(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what is stale, or say what would run."""
+    if not arguments.dry_run:  # before the imports, which take seconds from a cold disk
+        print("starting: asking DVC what is stale", file=sys.stderr, flush=True)
     from pipelines.outcome import print_outcome
 
     return print_outcome(lambda: _plan(arguments) if arguments.dry_run else _run(arguments), arguments.json)
@@ -73,7 +77,7 @@ def _plan(arguments: argparse.Namespace) -> "Printable":
         raise UserError(f"--dry-run writes nothing, so not the suite either; first `ebmbench suite use {name}`")
     root = find_root()
     params = load_params(root)
-    return forecast(root, arguments.only, arguments.wait, check=lambda: check_workspace(root, params))
+    return forecast(root, arguments.only, arguments.wait, partial(check_workspace, root, params), arguments.report)
 
 
 def _run(arguments: argparse.Namespace) -> "Printable":
@@ -92,6 +96,7 @@ def _run(arguments: argparse.Namespace) -> "Printable":
         arguments.only,
         arguments.wait,
         scheduler_of(arguments),
+        arguments.report,
         prepare=lambda: _prepare(root, arguments.suite),
     )
     if result.stages and not result.exit_code and not arguments.only:
@@ -121,6 +126,16 @@ def _run_stage(name: str) -> Act:
         if name in CELL_STAGES:
             words += [arguments.method, *(["--fresh"] if arguments.fresh else [])]
         code: int = importlib.import_module(f"ebmbench.stages.{name}").main(words)
+        if code == 0:
+            print(_results_of(root, name, *words[:2]))
         return code
 
     return act
+
+
+def _results_of(root: Path, stage: str, dataset: str, method: str = BASELINES) -> str:
+    """The folder that a stage has written, from the root."""
+    if stage == "prepare":
+        return prepared_folder(root, dataset).relative_to(root).as_posix()
+    cell = cell_folder(root, suite_of(root), dataset, method)
+    return (cell / stage if stage in ("train", "sample") else cell).relative_to(root).as_posix()

@@ -36,6 +36,7 @@ from ebmbench.workspace.cell import SNAPSHOT_KIND, TRACE, passes_of, snapshots
 from ebmbench.workspace.code_hash import code_hash
 from ebmbench.workspace.files import load_arrays, read_json, sha256_of, write_json
 from ebmbench.workspace.layout import PARAMS_YAML
+from ebmbench.workspace.progress import progress
 from ebmbench.workspace.store import Store, digest
 
 COUNTS = ("energy_evaluations", "input_gradients", "parameter_gradients", "passes", "flops")
@@ -45,7 +46,7 @@ def compute_metrics(evaluations: Evaluations, metrics: Iterable[str]) -> Values:
     """Every metric's value, for each kind of samples if it judges samples; a missing value has a reason."""
     main = main_evaluation(evaluations)
     values: Values = {}
-    for name in metrics:
+    for name in progress.parts(metrics):
         judged = evaluations if entries("metrics")[name].samples else {"": main}
         values |= {(name, kind): _compute(evaluation, name) for kind, evaluation in judged.items()}
     return values

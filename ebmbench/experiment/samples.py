@@ -38,6 +38,7 @@ from ebmbench.workspace.cell import SNAPSHOT_KIND, TRACE, snapshots
 from ebmbench.workspace.code_hash import code_hash
 from ebmbench.workspace.files import save_array, save_arrays, write_json
 from ebmbench.workspace.layout import PARAMS_YAML
+from ebmbench.workspace.progress import progress
 from ebmbench.workspace.store import Store, digest
 
 FEW = 8  # coordinates, or projections in their place, that a trace follows
@@ -69,7 +70,7 @@ def _fill(run: Path, ok: bool, sampling: Sampling, data: Path, result: Path) -> 
     if ok:
         trained, test = load(run), read_split(data, "test")
         check_sample_size(trained.facts, sampling)
-        drawn = {kind: draw(trained, kind, sampling, test) for kind in sampling.kinds}
+        drawn = {kind: draw(trained, kind, sampling, test) for kind in progress.parts(sampling.kinds)}
         _write(result, {kind: one for kind, one in drawn.items() if one is not None})
     seconds = round(time.perf_counter() - clock, 3)
     if ok:

@@ -28,6 +28,7 @@ from ebmbench.core import checkpoint
 from ebmbench.core.dataset import Facts
 from ebmbench.core.streams import stream
 from ebmbench.core.torch_compat import Adam, skip_init
+from ebmbench.workspace.progress import progress
 
 FILE = "classifier.safetensors"
 WIDTH = 64  # features
@@ -98,14 +99,15 @@ def train(x: Tensor, labels: Tensor, classes: int, settings: Features) -> Classi
             cross_entropy(network(batch), labels[index]).backward()
             optimiser.step()
             bar.update()
+            progress.update((step + 1) / steps, step + 1)
     return network.eval().requires_grad_(False)
 
 
-def one_cycle(progress: float) -> float:
+def one_cycle(share: float) -> float:
     """The share of the largest learning rate: up in a straight line, down in half a cosine."""
-    if progress < WARM_UP:
-        return progress / WARM_UP
-    return 0.5 * (1 + math.cos(math.pi * (progress - WARM_UP) / (1 - WARM_UP)))
+    if share < WARM_UP:
+        return share / WARM_UP
+    return 0.5 * (1 + math.cos(math.pi * (share - WARM_UP) / (1 - WARM_UP)))
 
 
 def shift(x: Tensor, generator: Generator) -> Tensor:

@@ -29,6 +29,7 @@ from ebmbench.workspace.files import write_csv, write_json
 from ebmbench.workspace.progress import progress
 
 SAVE_SECONDS = 5.0
+LINE_SECONDS = 1.0
 
 
 def train(job: Job, data: Tensor, workshop: Path, result: Path, save_every: float = SAVE_SECONDS) -> None:
@@ -100,24 +101,35 @@ def _spend(trainer: Trainer, checkpoints: Checkpoints, save_every: float, clock:
 
 def _advance(trainer: Trainer, checkpoints: Checkpoints, save_every: float, clock: Clock) -> None:
     budget, counts = trainer.job.training.budget, trainer.meter.counts
-    saved = time.perf_counter()
-    # disable=None: a bar on a terminal, nothing in a log file.
-    with tqdm(total=budget, initial=counts.passes, unit=" passes", unit_scale=True, disable=None) as bar:
-        bar.set_description(f"{trainer.job.facts.name} {trainer.job.method} {trainer.job.label}")
+    name = f"{trainer.job.facts.name} {trainer.job.method} {trainer.job.label}"
+    first, begun = trainer.progress, time.perf_counter()
+    saved = told = begun
+    # disable=None: a bar on a terminal; in a log file a line for each tenth of the budget, at most one a second.
+    with tqdm(total=budget, initial=counts.passes, unit=" passes", unit_scale=True, desc=name, disable=None) as bar:
         while trainer.progress < 1:
             before = trainer.progress
             trainer.advance()
+            bar.set_postfix(loss=f"{trainer.history['loss'][-1]:.4g}", refresh=False)
             bar.update(trainer.meter.counts.passes - bar.n)
             progress.update(trainer.progress, trainer.step)
             if any(before < share <= trainer.progress for share in trainer.job.training.snapshots):
                 _save_snapshot(trainer, checkpoints.workshop, clock)
-            crossed = math.floor(before * SHARES) < math.floor(trainer.progress * SHARES)
+            crossed, now = math.floor(before * SHARES) < math.floor(trainer.progress * SHARES), time.perf_counter()
+            if crossed and bar.disable and now - told >= LINE_SECONDS:
+                left = (now - begun) * (1 - trainer.progress) / (trainer.progress - first)
+                print(f"{name}: {_describe(trainer)}, {max(0.0, left):.0f} s left", file=sys.stderr, flush=True)
+                told = now
             # Not while the watch suspects a divergence: that is no state to go back to.
             if crossed and trainer.progress < 1 and not trainer.watch.since:
                 checkpoints.save_healthy(trainer, clock)
             if time.perf_counter() - saved >= save_every:
                 checkpoints.save(trainer, clock)
                 saved = time.perf_counter()
+
+
+def _describe(trainer: Trainer) -> str:
+    passes, loss = trainer.meter.counts.passes, trainer.history["loss"][-1]
+    return f"{min(1.0, trainer.progress):.0%}, step {trainer.step}, {passes} passes, loss {loss:.4g}"
 
 
 def _save_snapshot(trainer: Trainer, workshop: Path, clock: Clock) -> None:

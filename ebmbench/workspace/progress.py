@@ -24,7 +24,7 @@ class Progress:
     def __init__(self, path: str | None) -> None:
         self.path = Path(path) if path else None
         self.run = self.runs = 1
-        self.longest = 0.0
+        self.longest = self.part = 0.0
         self.since = self.written = time.monotonic()
         self.first: float | None = None
 
@@ -33,10 +33,23 @@ class Progress:
         whole = list(items)
         self.runs, self.longest = len(whole), 0.0
         for number, item in enumerate(whole, 1):
-            self.run, self.since, self.first = number, time.monotonic(), None
+            self.run, self.since, self.first, self.part = number, time.monotonic(), None, 0.0
             self._write(None, None, self.longest * (self.runs - self.run + 1))
             yield item
             self.longest = max(self.longest, time.monotonic() - self.since)
+
+    def parts(self, items: Iterable[T]) -> Iterator[T]:
+        """Yield the items, and count each as an equal part of the current run, though one may take longer.
+
+        So earlier runs alone tell when this one will be done. A second count in the same run never goes back.
+        """
+        whole = list(items)
+        for number, item in enumerate(whole):
+            now, share = time.monotonic(), number / len(whole)
+            if now - self.written >= _SECONDS and share > self.part:
+                self.part = share
+                self._write(share, None, self.longest * (self.runs - self.run + 1) - (now - self.since))
+            yield item
 
     def update(self, share: float, step: int) -> None:
         """Say how much of the current run is done. It may be called in every step: mostly it only reads the clock."""

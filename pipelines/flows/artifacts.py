@@ -1,11 +1,15 @@
 """The artifacts of a run in Prefect: its progress, tables of its stages and cells, the report and the comparison.
 
+Prefect keeps no files, so the first figures of a page are put into its text, and the others are named.
+
 Artifacts are optional: if Prefect's server no longer answers, the stages go on and nothing more is sent. Progress is
 sent from a thread of its own, because Prefect retries for a while before it gives up.
 """
 
+import mimetypes
 import re
 import sys
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,7 +29,8 @@ from pipelines.planning.plan import Plan, Stage
 
 REFRESH_SECONDS = 5.0
 _LONGEST_REPORT = 200_000  # bytes; Prefect keeps artifacts in its database
-_FIGURE = re.compile(r"!\[(.*?)\]\([^)]*\)")
+_LONGEST_FIGURES = 300_000  # bytes, of all figures of a page
+_FIGURE = re.compile(r"!\[(.*?)\]\(([^)]*)\)")
 
 
 class Artifacts:
@@ -65,9 +70,10 @@ class Artifacts:
             {"stage": stage.name, **result.stages[stage.name].record, "why": stage.why} for stage in self.plan.todo
         ]
         cells = [_cell_row(cell, outcome) for cell, outcome in result.cells.items()]
+        numbers = "\n".join([result.message, "", *(f"- {line}" for line in result.standing_lines)]).strip()
         self._table(stages, "benchmark-stages", result.message)
-        self._table(cells, "benchmark-cells", result.message)
-        self._page(root, result.report, "benchmark-report", None)
+        self._table(cells, "benchmark-cells", numbers)
+        self._page(root, result.report, "benchmark-report", numbers)
         self._page(root, result.comparison, "benchmark-comparison", result.since)
 
     def _table(self, rows: list[dict[str, Any]], key: str, description: str) -> None:
@@ -77,7 +83,7 @@ class Artifacts:
     def _page(self, root: Path, path: str | None, key: str, description: str | None) -> None:
         """Send a Markdown page of this run, if there is one and it is not too long."""
         if path and (root / path).stat().st_size <= _LONGEST_REPORT:
-            text = without_figures((root / path).read_text(encoding="utf-8"))
+            text = embed_figures((root / path).read_text(encoding="utf-8"), (root / path).parent)
             self._send(lambda: create_markdown_artifact(text, key=key, description=description))
 
     def _start(self) -> None:
@@ -95,9 +101,21 @@ class Artifacts:
             print(f"Prefect's server does not answer ({error}); the run goes on without it", file=sys.stderr)
 
 
-def without_figures(text: str) -> str:
-    """Replace the figures of a page by their captions: Prefect has no image files."""
-    return _FIGURE.sub(r"*(figure: \1)*", text)
+def embed_figures(text: str, folder: Path, longest: int = _LONGEST_FIGURES) -> str:
+    """Put the first figures of a page into its text, as many as fit, and replace the others by their captions."""
+    room = longest
+
+    def embed(figure: re.Match[str]) -> str:
+        nonlocal room
+        file = folder / figure[2]
+        size = file.stat().st_size if file.is_file() else longest + 1
+        if size > room:
+            return f"*(figure: {figure[1]})*"
+        room -= size
+        kind = mimetypes.guess_type(file)[0]
+        return f"![{figure[1]}](data:{kind};base64,{b64encode(file.read_bytes()).decode()})"
+
+    return _FIGURE.sub(embed, text)
 
 
 def _cell_row(cell: str, outcome: Outcome) -> dict[str, Any]:

@@ -20,18 +20,21 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext
 from prefect.exceptions import TerminationSignal
+from prefect.runtime import flow_run
 from prefect.states import Cancelled, Completed, Failed
 
 from ebmbench.errors import in_words
+from ebmbench.workspace.layout import PARAMS_YAML, suite_of
 from ebmbench.workspace.locks import hold_workspace
 from pipelines.display import numbers_reader, progress_reader, repeat, show_progress
+from pipelines.estimate import read_costs
 from pipelines.execution.head_start import HeadStart, current_run, forced_stages
 from pipelines.execution.local import Runner, open_runner
 from pipelines.execution.queue import RunStage, run_queue
 from pipelines.execution.signals import BY_SIGTERM, IN_PREFECT, describe_interrupt
 from pipelines.execution.warm import open_warm_dvc
 from pipelines.flows.artifacts import REFRESH_SECONDS, Artifacts
-from pipelines.flows.publish import add_comparison
+from pipelines.flows.publish import add_comparison, add_standings, name_run
 from pipelines.outcome import FAILED, STOPPED, Outcome, Result, Unfinished, conclude, write_result
 from pipelines.planning.lockfile import LockBuffer
 from pipelines.planning.plan import Plan, Stage, read_plan
@@ -39,13 +42,19 @@ from pipelines.planning.plan import Plan, Stage, read_plan
 _POLL_SECONDS = 2.0  # between two looks at the state of the flow run
 
 
-@flow(name="benchmark", persist_result=False)
+def _name_run() -> str:
+    folder = Path(flow_run.parameters.get("root", "."))
+    return name_run(folder, "HEAD", suite_of(folder) if (folder / PARAMS_YAML).is_file() else None)
+
+
+@flow(name="benchmark", flow_run_name=_name_run, persist_result=False)
 def benchmark(
     root: str = ".",
     jobs: int | None = None,
     keep_going: bool = True,
     only: list[str] | None = None,
     scheduler: str | None = None,
+    report: bool = True,
 ) -> State[Any]:
     """Bring every stale stage up to date, or with `only` those that these cells need, here or on Dask's workers."""
     folder = Path(root).resolve()
@@ -55,7 +64,7 @@ def benchmark(
             stack.enter_context(hold_workspace(folder))
             LockBuffer(folder).recover()
             warm = stack.enter_context(open_warm_dvc(folder))
-            plan = read_plan(folder, only or (), warm.call)
+            plan = read_plan(folder, only or (), warm.call, report)
             runner = stack.enter_context(open_runner(folder, plan, jobs, scheduler, warm))
             return flow_state(run_plan(folder, plan, runner, keep_going))
         return flow_state(run_plan(folder, run.plan, run.runner, keep_going, run.started))
@@ -68,7 +77,8 @@ def run_plan(root: Path, plan: Plan, runner: Runner, keep_going: bool, started: 
     """
     artifacts = Artifacts(plan, progress_reader(root))
     started = time.monotonic() if started is None else started
-    result = add_comparison(root, _run_stages(root, artifacts, runner, keep_going, started))
+    result = _run_stages(root, artifacts, runner, keep_going, started)
+    result = add_comparison(root, add_standings(root, result))
     write_result(root, result)
     artifacts.publish(root, result)
     return result
@@ -78,8 +88,8 @@ def _run_stages(root: Path, artifacts: Artifacts, runner: Runner, keep_going: bo
     plan, stop = artifacts.plan, Event()
     outcomes: dict[str, Outcome] = {}
     with ExitStack() as stack:
-        progress = show_progress(plan, runner.description, artifacts.read, numbers=numbers_reader(root))
-        show = stack.enter_context(progress)
+        numbers, costs = numbers_reader(root), read_costs(root)
+        show = stack.enter_context(show_progress(plan, runner.description, artifacts.read, None, numbers, costs))
         stack.enter_context(repeat(REFRESH_SECONDS, artifacts.refresh))
         stack.enter_context(_watch_cancellation(stop))
 

@@ -1,15 +1,40 @@
-"""What remains of a run: the comparison with the last release, a copy of its report, a commit of its results."""
+"""What a run is called and what remains of it: its cells' numbers, a comparison, a copy of its report, a commit."""
 
 import time
 from dataclasses import replace
 from pathlib import Path
 
+from ebmbench.config.yaml import lookup, plain
 from ebmbench.workspace.files import copy_folder
-from ebmbench.workspace.git import git, git_succeeds
+from ebmbench.workspace.git import ask_git, git, git_succeeds
 from ebmbench.workspace.layout import DVC_LOCK, PARAMS_YAML, REPORT, REPORTS, suite_of
 from pipelines.outcome import RAN, RESTORED, Result
 
 _RESULTS = (DVC_LOCK, PARAMS_YAML, REPORTS)
+
+
+def name_run(repository: Path, revision: str, suite: str | None) -> str:
+    """The name of a flow run, as `quick-fef9d67`: the suite (none: that of the revision) and the commit."""
+    text = ask_git(repository, "show", f"{revision}:{PARAMS_YAML}") if suite is None else ""
+    suite = suite or (lookup(plain(text), "benchmark.suite") if text else None)
+    return "-".join(filter(None, [suite, ask_git(repository, "rev-parse", "--short=7", revision)])) or "benchmark"
+
+
+def add_standings(root: Path, result: Result) -> Result:
+    """Add how each cell that ran stands in the report that this run made: main metric, rank, the best method's value.
+
+    Numbers that cannot be read are only mentioned; the run is not failed by them.
+    """
+    report = result.stages.get(REPORT)
+    ran = {cell for cell, outcome in result.cells.items() if outcome.kind in (RAN, RESTORED)}
+    if not ran or result.report is None or report is None or not report.good:
+        return result
+    try:
+        from ebmbench.report.statistics.standings import describe_cells
+
+        return replace(result, standings=tuple(describe_cells((root / result.report).parent, ran)))
+    except Exception as error:
+        return replace(result, standings=({"line": f"no numbers of the cells: {_words(error)}"},))
 
 
 def add_comparison(root: Path, result: Result) -> Result:
@@ -25,9 +50,12 @@ def add_comparison(root: Path, result: Result) -> Result:
 
         since = compare_with_release(root, suite_of(root))
     except Exception as error:
-        words = " ".join(str(error).split()) or type(error).__name__
-        return replace(result, since=f"not compared with the last release: {words}")
+        return replace(result, since=f"not compared with the last release: {_words(error)}")
     return replace(result, since=since.line, comparison=since.path) if since else result
+
+
+def _words(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def copy_report(root: Path, result: Result, commit: str, folder: Path) -> Path | None:

@@ -7,10 +7,12 @@ another is active in the clone ends at once, as cancelled.
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from prefect import flow
 from prefect.client.schemas.objects import State
+from prefect.runtime import flow_run
 from prefect.states import Cancelled, Failed
 
 from ebmbench.errors import UserError
@@ -27,14 +29,19 @@ from pipelines.execution.clone import (
 from pipelines.execution.local import open_runner
 from pipelines.execution.warm import open_warm_dvc
 from pipelines.flows.benchmark import flow_state, run_plan
-from pipelines.flows.publish import commit_results, copy_report
+from pipelines.flows.publish import commit_results, copy_report, name_run
 from pipelines.flows.serve import RunRequest
 from pipelines.outcome import Result
 from pipelines.planning.lockfile import LockBuffer
 from pipelines.planning.plan import read_plan
 
 
-@flow(name="scheduled", persist_result=False, log_prints=True)
+def _name_run() -> str:
+    given = flow_run.parameters
+    return name_run(Path(given.get("workspace", ".")), given.get("revision", "HEAD"), given.get("suite"))
+
+
+@flow(name="scheduled", flow_run_name=_name_run, persist_result=False, log_prints=True)
 def scheduled(
     workspace: str = ".",
     revision: str = "HEAD",
@@ -79,7 +86,7 @@ def _run(request: RunRequest) -> Result:
             result = _run_benchmark(request)
         _publish(request, result, commit)
     report = f"report: {request.folder / result.report}" if result.report else None
-    for line in filter(None, [result.message, report, result.since]):
+    for line in filter(None, [result.message, *result.standing_lines, report, result.since]):
         print(line)
     return result
 

@@ -48,6 +48,11 @@ class Plan:
     only: tuple[str, ...] = ()
 
     @property
+    def has_report(self) -> bool:
+        """Whether the report is brought up to date too."""
+        return any(stage.name == REPORT for stage in self.stages)
+
+    @property
     def todo(self) -> tuple[Stage, ...]:
         """The stale stages, each with only those upstreams that are stale too."""
         stale = {stage.name for stage in self.stages if stage.why is not None}
@@ -58,8 +63,8 @@ class Plan:
         )
 
 
-def read_plan(root: Path, only: Sequence[str] = (), call: Call = call_dvc) -> Plan:
-    """Ask DVC what depends on what and what changed."""
+def read_plan(root: Path, only: Sequence[str] = (), call: Call = call_dvc, report: bool = True) -> Plan:
+    """Ask DVC what depends on what and what changed; without `report` that stage is left out."""
     check_names(root)
     with ThreadPoolExecutor(max_workers=2) as pool:
         graph = pool.submit(run_dvc, root, "dag", "--dot", call=call)
@@ -68,6 +73,8 @@ def read_plan(root: Path, only: Sequence[str] = (), call: Call = call_dvc) -> Pl
     upstreams, status = parse_dot(graph.result()), json.loads(changes.result())
     if only:
         upstreams = select_stages(root, upstreams, only)
+    if not report:
+        upstreams.pop(REPORT, None)  # nothing needs it
     changed, forced = explain_changes(root, status, locked), _find_mismatches(root, locked, status)
     if not only and REPORT in upstreams and (reason := _outdated_rows(root)):
         forced[REPORT] = reason

@@ -165,7 +165,8 @@ def test_the_command_ends_with_code_two_one_line_and_nothing_written(tmp_path: P
     )
     assert done.returncode == 2
     assert done.stdout == ""
-    assert done.stderr == "error: params.yaml: training.budget: found -5, allowed: greater than or equal to 1\n"
+    error = "error: params.yaml: training.budget: found -5, allowed: greater than or equal to 1"
+    assert done.stderr.splitlines() == ["starting: asking DVC what is stale", error]
     assert sorted(path.name for path in root.iterdir()) == before
 
 

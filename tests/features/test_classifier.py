@@ -11,8 +11,10 @@ import torch
 from ebmbench.config.sections import Features
 from ebmbench.core.dataset import Facts
 from ebmbench.core.streams import stream
+from ebmbench.features import classifier
 from ebmbench.features.classifier import Classifier, hash_tensors, load_classifier, one_cycle, shift, train
 from ebmbench.stages.features import make_features, skip
+from ebmbench.workspace import progress
 from ebmbench.workspace.files import read_json
 from tests.conftest import gaussian_facts
 from tests.features.project import digits, project
@@ -46,6 +48,14 @@ def _small(global_seed: int) -> dict[str, torch.Tensor]:
 def test_the_same_weights_every_time_whatever_the_global_seed() -> None:
     first, second = _small(0), _small(1)
     assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_training_tells_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_SECONDS", 0.0)
+    monkeypatch.setattr(classifier, "progress", progress.Progress(str(tmp_path / "pulse.json")))
+    _small(0)
+    told = read_json(tmp_path / "pulse.json")
+    assert (told["share"], told["step"]) == (1.0, 2 * 200 // 50)
 
 
 def test_training_leaves_the_global_generator_alone(untouched_global_generator: None) -> None:

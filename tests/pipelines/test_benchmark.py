@@ -138,6 +138,16 @@ def test_a_dry_run_for_a_program_has_the_same_reasons(done: Path, capsys: pytest
     assert record == {"dry_run": True, "exit_code": 0, "only": ["nce/rings"], "up_to_date": 1}
 
 
+def test_without_the_report_the_rest_is_planned_and_the_report_stays_stale(done: Path) -> None:
+    (done / "code/dsm.py").write_text("# new\n")
+    assert parsed().report
+    for only, cells in ([], 2), (["dsm/rings"], 1):
+        todo = [stage.name for stage in forecast(done, only, report=parsed("--no-report").report).plan.todo]
+        assert "report" not in todo
+        assert len(todo) == 2 * cells
+    assert "report" in [stage.name for stage in forecast(done).plan.todo]
+
+
 def test_stale_cells_outside_the_choice_do_not_make_its_report_stale(done: Path) -> None:
     (done / "code/nce.py").write_text("# new\n")
     assert forecast(done, ["dsm"]).text == "nothing to do: dsm is up to date"

@@ -1,6 +1,7 @@
 """What a run ends with, for a person, for a program and for the next command."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,7 @@ def test_a_stopped_run_has_its_own_message_and_exit_code(root: Path, stopped: st
 def test_a_saved_result_is_read_back_unchanged(root: Path) -> None:
     stages, cells = {"report": Outcome(RAN)}, {"rings/dsm": FAILURE}
     result = Result(stages=stages, cells=cells, only=("dsm", "/rings"), exit_code=130, stopped=IN_PREFECT)
+    result = replace(result, standings=({"dataset": "rings", "line": "dsm/rings KL 0.1, 1st of 2"},))
     write_result(root, result)
     assert read_result(root) == result
 
@@ -101,6 +103,7 @@ def test_the_record_has_the_whole_run(root: Path) -> None:
         "stopped": None,
         "cells": {"rings/dsm": RAN_CELL, "rings/nce": FAILED_STAGE},
         "report": "reports/tiny/latest/report.md",
+        "standings": [],
         "since": None,
         "comparison": None,
     }
@@ -112,6 +115,27 @@ def test_a_draft_is_said_to_stand_beside_the_latest_report() -> None:
     assert (
         Result(report="reports/tiny/latest/report.md").text.splitlines()[1] == "report: reports/tiny/latest/report.md"
     )
+
+
+def test_the_end_of_a_run_has_a_line_for_each_cell_before_the_path_of_the_report_but_not_hundreds() -> None:
+    stages = {"report": Outcome(RAN)}
+    cells = tuple({"line": f"dsm/set_{number} KL 0.1, 1st of 2"} for number in range(22))
+    lines = Result(stages, report="report.md", standings=cells[:2], since="since 0.1.0").text.splitlines()
+    assert lines == ["1 ran in 0 s", cells[0]["line"], cells[1]["line"], "report: report.md", "since 0.1.0"]
+    assert Result(stages, standings=cells[:20]).text.splitlines()[-1] == cells[19]["line"]
+    many = Result(stages, standings=cells)
+    assert many.text.splitlines()[-2:] == [cells[19]["line"], "and 2 more"]
+    assert len(many.record["standings"]) == 22
+
+
+def test_a_run_without_the_report_names_none(root: Path) -> None:
+    (root / "reports/tiny/latest").mkdir(parents=True)
+    (root / "reports/tiny/latest/report.md").touch()
+    cells = {name: list(ups) for name, ups in GRAPH.items() if name != "report"}
+    short = make_plan(cells, dict.fromkeys(cells, "never run"))
+    done = dict.fromkeys(GRAPH, Outcome(RAN))
+    assert conclude(root, short, done, 1.0, None).report is None
+    assert conclude(root, plan(), done, 1.0, None).report == "reports/tiny/latest/report.md"
 
 
 def test_the_message_names_the_part_that_is_up_to_date() -> None:

@@ -4,25 +4,31 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ebmbench.report.results.table import to_frame, write_results
 from pipelines.execution.signals import BY_USER
-from pipelines.flows.artifacts import without_figures
-from pipelines.flows.publish import add_comparison
-from pipelines.outcome import BLOCKED, FAILED, RAN, Outcome, Result, read_result, write_result
+from pipelines.flows.artifacts import embed_figures
+from pipelines.flows.publish import add_comparison, add_standings, name_run
+from pipelines.outcome import BLOCKED, FAILED, RAN, RESTORED, SKIPPED, Outcome, Result, read_result, write_result
 from tests.pipelines.test_flow import latest
+from tests.report.compare.conftest import git
 
 RAN_REPORT = Result(stages={"report": Outcome(RAN)}, report="reports/tiny/latest/report.md")
 LINE = "since 0.2.0: 1 number got worse, 0 got better (reports/tiny/comparison.md)"
 
 
-def put(root: Path, version: str, kl: list[float]) -> None:
-    """A report of one metric."""
-    place = {"suite": "tiny", "dataset": "rings", "method": "dsm", "status": "ok", "metric": "kl", "direction": "lower"}
-    rows = [place | {"seed": str(seed), "label": f"seed={seed}", "value": repr(one)} for seed, one in enumerate(kl)]
+def put(root: Path, version: str, kl: list[float], **others: list[float]) -> None:
+    """A report of one metric, of dsm and other methods."""
+    place = {"suite": "tiny", "dataset": "rings", "status": "ok", "metric": "kl", "direction": "lower"}
+    rows = [
+        place | {"method": method, "seed": str(seed), "label": f"seed={seed}", "value": repr(one)}
+        for method, values in {"dsm": kl, **others}.items()
+        for seed, one in enumerate(values)
+    ]
     folder = root / "reports" / "tiny" / version
     folder.mkdir(parents=True, exist_ok=True)
     write_results(to_frame(rows), folder / "results.csv")
@@ -73,6 +79,27 @@ def test_a_comparison_that_fails_is_mentioned_in_one_line_and_does_not_fail_the_
     assert result.comparison is None
 
 
+def test_the_cells_that_ran_get_their_numbers_rank_and_the_best_of_the_others(project: Path) -> None:
+    put(project, "latest", [0.2, 0.41, 0.61], nce=[0.1, 0.1, 0.3], cd=[0.5, 0.9, 0.9])
+    cells = {f"rings/{name}": Outcome(kind) for name, kind in (("dsm", RAN), ("nce", SKIPPED), ("cd", RESTORED))}
+    result = add_standings(project, replace(RAN_REPORT, cells=cells))
+    assert result.standing_lines == [
+        "dsm/rings KL 0.410, 2nd of 3; nce 0.100",
+        "cd/rings KL 0.900, 3rd of 3; nce 0.100",
+    ]
+    assert result.standings[0].items() >= {"value": 0.41, "rank": 2, "methods": 3, "best": "nce"}.items()
+    write_result(project, result)
+    assert read_result(project) == result
+    (project / "reports/tiny/latest/results.csv").write_text("no, results\n1, 2\n", encoding="utf-8")
+    (line,) = add_standings(project, replace(RAN_REPORT, cells=cells)).standing_lines
+    assert line.startswith("no numbers of the cells: ")
+
+
+@pytest.mark.parametrize("cells", [{}, {"rings/dsm": Outcome(SKIPPED)}, {"rings/dsm": Outcome(FAILED)}])
+def test_cells_that_did_not_run_get_no_line(project: Path, cells: dict[str, Outcome]) -> None:
+    assert add_standings(project, replace(RAN_REPORT, cells=cells)).standings == ()
+
+
 def test_without_a_release_nothing_is_said(project: Path) -> None:
     (project / "reports/tiny/0.2.0/report.md").unlink()
     assert add_comparison(project, RAN_REPORT) == RAN_REPORT
@@ -95,17 +122,41 @@ def test_the_flow_prints_the_line_and_shows_the_page_in_prefect(done: Path, api:
     assert again.stdout == "nothing to do: everything is up to date\nreport: reports/tiny/latest/report.md\n"
 
 
+def test_a_flow_run_is_named_after_suite_and_commit(project: Path) -> None:
+    assert name_run(project, "HEAD", "large") == "large"
+    assert name_run(project, "HEAD", None) == "benchmark"
+    git(project, "init", "--quiet")
+    git(project, "add", "params.yaml")
+    git(project, "commit", "--quiet", "--message", "first")
+    commit = git(project, "rev-parse", "HEAD")[:7]
+    assert name_run(project, "HEAD", "large") == f"large-{commit}"
+    (project / "params.yaml").unlink()
+    assert name_run(project, "HEAD", None) == f"tiny-{commit}"
+    assert name_run(project, "no-such-revision", "large") == "large"
+
+
 PAGE = Path(__file__).parents[2] / "reports/quick/latest/report.md"
 
 
-def test_figures_are_replaced_by_their_captions() -> None:
-    shown = without_figures("before\n\n![a map of two_moons](figures/map.png)\n\n[a link](x.md)\n")
-    assert shown == "before\n\n*(figure: a map of two_moons)*\n\n[a link](x.md)\n"
+def test_figures_are_put_into_the_page_while_they_fit_and_else_named(tmp_path: Path) -> None:
+    (tmp_path / "map.png").write_bytes(b"123456")
+    (tmp_path / "curve.svg").write_bytes(b"12345")
+    page = "before\n\n![a map](map.png)\n![a curve](curve.svg)\n![gone](gone.png)\n\n[a link](x.md)\n"
+    map_, curve = "![a map](data:image/png;base64,MTIzNDU2)", "![a curve](data:image/svg+xml;base64,MTIzNDU=)"
+    for room, shown in (
+        (11, [map_, curve]),
+        (10, [map_, "*(figure: a curve)*"]),
+        (5, ["*(figure: a map)*", curve]),
+    ):
+        text = embed_figures(page, tmp_path, room)
+        assert text == "\n".join(["before", "", *shown, "*(figure: gone)*", "", "[a link](x.md)", ""])
 
 
-def test_a_real_report_keeps_all_its_lines_and_has_no_image_left() -> None:
+def test_a_real_report_keeps_all_its_lines_shows_a_figure_and_names_no_file_that_prefect_lacks() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    shown = without_figures(text)
+    shown = embed_figures(text, PAGE.parent)
     assert text.count("](figures/") > 3
     assert "](figures/" not in shown
+    assert "](data:image/" in shown
+    assert len(shown) < len(text) + 500_000
     assert shown.count("\n") == text.count("\n")

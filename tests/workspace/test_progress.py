@@ -66,6 +66,20 @@ def test_steps_are_told_about_once_a_second_with_what_is_left_of_all_runs(tmp_pa
     assert len(written) == pytest.approx(22, abs=2)
 
 
+def test_parts_of_a_run_are_told_without_a_time_until_a_run_has_ended_and_never_go_back(
+    tmp_path: Path, clock: Clock
+) -> None:
+    path, seen = tmp_path / "pulse.json", []
+    progress = Progress(str(path))
+    for _ in progress.each(["one", "two"]):
+        for _ in progress.parts("abcd"):
+            seen.append((told(path)["share"], told(path)["ends"]))
+            clock.now += 5.0
+        assert [told(path)["share"] for _ in progress.parts("ab")] == [0.75, 0.75]
+    assert seen[:4] == [(None, None), (0.25, None), (0.5, None), (0.75, None)]
+    assert seen[4:] == [(None, 1040.0), (0.25, 1040.0), (0.5, 1040.0), (0.75, 1040.0)]
+
+
 def test_a_resumed_run_is_judged_by_what_it_did_since(tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "pulse.json"
     progress = Progress(str(path))

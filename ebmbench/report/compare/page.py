@@ -20,6 +20,7 @@ from ebmbench.report.compare.changes import (
     expected_by_chance,
 )
 from ebmbench.report.compare.claims import compare_claims, find_claims_reports, is_claims_report
+from ebmbench.report.compare.methods import compare_methods, find_methods
 from ebmbench.report.compare.sides import WORKSPACE, Side, read_sides
 from ebmbench.report.index import list_releases
 from ebmbench.report.results.groups import heading
@@ -45,7 +46,9 @@ TITLES = {
 
 
 def compare(root: Path, before: str, after: str, suite: str | None) -> str:
-    """The page for two sides, by their names."""
+    """The page for two sides, by their names, or for two methods of the latest report."""
+    if found := find_methods(root, before, after, suite):
+        return compare_methods(found[0], before, after, found[1])
     if folders := find_claims_reports(root, before, after, suite):
         return compare_claims(*folders)[1]
     return _compare_results(root, *read_sides(root, before, after, suite))[1]

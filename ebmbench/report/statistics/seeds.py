@@ -75,6 +75,12 @@ def paired_differences(one: Summary, other: Summary) -> np.ndarray:
     """`one − other` seed by seed, over the seeds that both have; of logarithms if all values are positive."""
     common = sorted(one.values.keys() & other.values.keys())
     ours, theirs = (np.array([each.values[seed] for seed in common]) for each in (one, other))
-    if len(common) and min(ours.min(), theirs.min()) > 0:
+    if uses_logarithms(one, other):
         ours, theirs = np.log(ours), np.log(theirs)
     return ours - theirs
+
+
+def uses_logarithms(one: Summary, other: Summary) -> bool:
+    """Whether differences are of logarithms: all values of the common seeds are positive."""
+    common = one.values.keys() & other.values.keys()
+    return bool(common) and min(each.values[seed] for each in (one, other) for seed in common) > 0
