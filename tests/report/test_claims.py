@@ -45,6 +45,14 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def whole(project: Path) -> Path:
+    """All claims were run: a failure is a result."""
+    note_failure(project, "claims", "claim@one_to_come", "ValueError: no")
+    build_claims(project, PARAMS)
+    return project
+
+
 def page(project: Path) -> str:
     return (project / "reports/claims/latest/claims.md").read_text(encoding="utf-8")
 
@@ -91,7 +99,14 @@ def test_what_a_failure_says_acts_on_nothing(project: Path) -> None:
     assert "<b>no</b>" not in html_of(project)
 
 
-def test_a_release_is_listed_and_the_next_report_is_compared_with_it(project: Path) -> None:
+def test_a_part_of_the_claims_is_not_released(project: Path) -> None:
+    assert "· partial report: 2 of 3 claims, 1 not run\n" in page(project)
+    with pytest.raises(UserError, match="found not run: one_to_come, allowed: none"):
+        release(project, "claims", "0.1.0")
+
+
+def test_a_release_is_listed_and_the_next_report_is_compared_with_it(whole: Path) -> None:
+    project = whole
     assert compare_with_release(project, "claims") is None
     release(project, "claims", "0.1.0")
     assert "[0.1.0](claims/0.1.0/claims.md)" in write_index(project).read_text(encoding="utf-8")
@@ -133,7 +148,8 @@ def test_a_folder_without_verdicts_cannot_be_compared(project: Path, tmp_path: P
         compare_claims(project / "reports/claims/latest", tmp_path)
 
 
-def test_the_command_compares_folders_of_claims_and_says_so_of_revisions(project: Path) -> None:
+def test_the_command_compares_folders_of_claims_and_says_so_of_revisions(whole: Path) -> None:
+    project = whole
     release(project, "claims", "0.1.0")
     for after in ("workspace", "reports/claims/latest"):
         assert "0 verdicts of 3 changed" in compare(project, "reports/claims/0.1.0", after, None)

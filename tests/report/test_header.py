@@ -72,6 +72,7 @@ def test_a_partial_or_edited_report_is_a_draft_until_a_full_one_follows(
     root: Path, params: Params, text_only: None
 ) -> None:
     suites, latest, draft = root / "suites", root / "reports/tiny/latest", root / "reports/tiny/draft"
+    params = params | {"datasets": {}}
     write_json(root / "params.yaml", params)
     assert build(root, params) == latest
     before = {file: file.read_bytes() for file in latest.rglob("*") if file.is_file()}
