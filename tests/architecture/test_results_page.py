@@ -13,7 +13,7 @@ from ebmbench.experiment.verdict import WORDS
 from ebmbench.report.results.curves import COLUMNS as CURVES
 from ebmbench.report.results.groups import COSTS
 from ebmbench.report.results.table import COLUMNS, INTEGERS, NUMBERS, load_results
-from ebmbench.report.results.verdicts import MEANINGS
+from ebmbench.report.results.verdicts import VERDICTS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
@@ -60,7 +60,7 @@ def test_committed_reports_hold_no_other_words_than_the_page_allows(report: Path
 
 def test_the_counts_of_cost_and_the_verdicts_are_named() -> None:
     assert documented("metric") >= set(COSTS)
-    assert documented("verdict") == set(MEANINGS)
+    assert documented("verdict") == set(VERDICTS)
     assert documented("density_verdict") | documented("sampler_verdict") == set(WORDS)
 
 

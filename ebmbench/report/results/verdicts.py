@@ -9,8 +9,8 @@ from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.cells import LOST, OTHERWISE
 
 # From the best to the worst; `docs/protocol.md` says what they mean.
-VERDICTS = ("ok", "not judged", "sampler limit", "unmixed", "short-run-only", "miscalibrated")
-VERDICTS += ("diverged", "skipped", "failed", "stale")
+HEALTH = ("ok", "not judged", "sampler limit", "unmixed", "short-run-only", "miscalibrated")
+VERDICTS = (*HEALTH, "diverged", "skipped", "failed", "stale")
 
 
 def describe_verdicts(rows: pd.DataFrame) -> str:
