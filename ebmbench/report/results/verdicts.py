@@ -12,8 +12,8 @@ from ebmbench.report.results.cells import LOST, NOT_RUN, OTHERWISE
 from ebmbench.workspace.layout import BASELINES
 
 # From the best to the worst; `docs/protocol.md` says what they mean.
-VERDICTS = ("ok", "not judged", "sampler limit", "unmixed", "short-run-only", "miscalibrated")
-VERDICTS += ("diverged", "skipped", "failed", "stale", NOT_RUN)
+HEALTH = ("ok", "not judged", "sampler limit", "unmixed", "short-run-only", "miscalibrated")
+VERDICTS = (*HEALTH, "diverged", "skipped", "failed", "stale", NOT_RUN)
 
 
 def describe_verdicts(rows: pd.DataFrame) -> str:

@@ -13,7 +13,7 @@ import pandas as pd
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.frame import variant
 from ebmbench.report.results.groups import LIKELIHOODS, RATIO, datasets, direction, short_name, variants
-from ebmbench.report.results.kinds import SAMPLES, kinds, select_kind
+from ebmbench.report.results.kinds import SAMPLES, select_kind, table_kinds
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.verdicts import count_side, describe_side, rows_of_methods
 from ebmbench.report.statistics.contests import find_contests
@@ -67,7 +67,7 @@ def _fields(results: Results, kind: str) -> dict[str, Fields]:
     if not kind:
         toys = results.toys_by_metric
         return {metric: _fields_by(metric, dict.fromkeys(datasets(rows), rows)) for metric, rows in toys.items()}
-    sets = [dataset for dataset in results.image_datasets if kind in kinds(results.frame, dataset)]
+    sets = [dataset for dataset in results.image_datasets if kind in table_kinds(results.frame, dataset)]
     return {RATIO: _fields_by(RATIO, {dataset: select_kind(results.frame, dataset, kind) for dataset in sets})}
 
 
@@ -212,8 +212,9 @@ def _at_little_compute(results: Results) -> str:
     passes = curves.groupby(["dataset", "method", "label"])["passes"]
     share = f"{100 * float((passes.min() / passes.max()).median()):.2g} %"
     change = [dataset for dataset, field in first.items() if set(field.leaders) != set(ends[dataset].leaders)]
-    same = f"the lead is another on {list_names(change)}" if change else "nothing else is found"
-    return f"**Little compute** ({share} of the budget, by the same runs): {_describe(first)}. At the end {same}."
+    same = f"differ on {list_names(change)}" if change else "are the same"
+    early = f"**Little compute** ({share} of the budget, by the same runs): {_describe(first)}."
+    return f"{early} At the full budget the leaders {same}."
 
 
 def _first_field(results: Results, dataset: str) -> Field:
@@ -243,11 +244,11 @@ def _what_to_avoid(results: Results) -> str:
 
 def _diverged(frame: pd.DataFrame) -> list[str]:
     runs = rows_of_methods(frame).drop_duplicates(["dataset", "method", "label"])
-    found = []
+    found: dict[str, list[str]] = {}
     for method, part in runs[runs["status"].isin(["ok", "diverged"])].groupby("method", sort=False):
-        count = int((part["status"] == "diverged").sum())
-        found += [f"`{method}` diverged in {count} of {plural(len(part), 'run')}"] if count else []
-    return found
+        if count := int((part["status"] == "diverged").sum()):
+            found.setdefault(f"{count} of {plural(len(part), 'run')}", []).append(str(method))
+    return [f"{list_names(names)} diverged in {share}{' each' * (len(names) > 1)}" for share, names in found.items()]
 
 
 def _collapsed(frame: pd.DataFrame) -> list[str]:
@@ -300,14 +301,16 @@ def _how_sure(results: Results) -> str:
     if not seeds:
         return "**How sure:** not at all: there is no run."
     told = f"{plural(seeds, 'seed')} and one choice of budget, another may decide otherwise"
-    few = "One seed tells no difference from chance" if seeds == 1 else "Ties are what these seeds cannot tell apart"
+    few = "One seed tells no difference from chance." if seeds == 1 else "Ties are what these seeds cannot tell apart."
+    compared = any(len(one.methods) > 1 for kind in ("", "short", "long") for one in _fields(results, kind)[1].values())
     judged = {side: count_side(frame, side) for side in ("density", "sampler")}
     health = [
         f"{what} of {counts.get('ok', 0)} of {plural(sum(counts.values()), 'run')}"
         for what, counts in zip(("the density", "the long chains"), judged.values(), strict=True)
         if counts
     ]
-    return f"**How sure:** {told}. {few}." + (f" Judged ok: {join_words(health, 'and')}." if health else "")
+    judged_ok = f"Judged ok: {join_words(health, 'and')}." if health else ""
+    return " ".join(filter(None, [f"**How sure:** {told}.", few if compared else "", judged_ok]))
 
 
 def _defeats(frame: pd.DataFrame) -> list[str]:
@@ -335,7 +338,8 @@ def _defeat(dataset: str, baseline: str, bar: Summary, methods: dict[str, Summar
     highest, one = bar.mean or 0.0, methods[best]
     if (one.mean or 0.0) >= highest:
         return ""
+    whom, who = ("every method", f"the best method (`{best}`)") if len(methods) > 1 else (f"`{best}`", f"`{best}`")
     return (
-        f"**On `{dataset}` the {baseline} baseline beats every method in log-likelihood**: it has "
-        f"{format_number(highest)} nats, the best method (`{best}`) {format_interval(one.mean, one.half)}."
+        f"**On `{dataset}` the {baseline} baseline beats {whom} in log-likelihood**: it has "
+        f"{format_number(highest)} nats, {who} {format_interval(one.mean, one.half)}."
     )

@@ -37,17 +37,17 @@ def _table(results: Results) -> str:
         ["dataset", "method", "settings"], sort=False
     ):
         own = [one for whole in part.drop_duplicates("label")["verdict_reason"] for one in whole.split("; ") if one]
-        words = [describe_verdicts(part), *(describe_side(part, side) or MISSING for side in sides)]
-        key = (str(dataset), (*words, *dict.fromkeys(mask_numbers(one) for one in own)))
+        told = [describe_verdicts(part), *(describe_side(part, side) or MISSING for side in sides)]
+        key = (str(dataset), (*told, *dict.fromkeys(mask_numbers(one) for one in own)))
         found.setdefault(key, []).append(variant(method, settings))
         reasons.setdefault(key, []).extend(own)
     sets: dict[tuple[str, Words], list[str]] = {}
-    for (dataset, words), names in found.items():
-        sets.setdefault((", ".join(names), words), []).append(dataset)
+    for (where, words), methods in found.items():
+        sets.setdefault((", ".join(methods), words), []).append(where)
     rows = []
     for (names, words), among in sets.items():
-        why = merge_sentences(one for dataset in among for one in reasons[dataset, words])
-        shown = ", ".join(f"`{dataset}`" for dataset in among)
+        why = merge_sentences(one for where in among for one in reasons[where, words])
+        shown = ", ".join(f"`{where}`" for where in among)
         rows.append([shown, names, *words[: 1 + len(sides)], escape_text("; ".join(why)) or MISSING])
     header = ("datasets", "methods", "verdict", *sides, "why")
     return markdown_table(header, rows, left=len(header))
