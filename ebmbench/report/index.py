@@ -27,7 +27,7 @@ from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import load_results, read_rows
 from ebmbench.report.results.verdicts import VERDICTS, lost_cell, rows_of_methods
 from ebmbench.report.statistics.seeds import summarise
-from ebmbench.report.text.numbers import MISSING, choose_decimals, format_count, format_number, plural
+from ebmbench.report.text.numbers import MISSING, format_count, format_number, plural
 from ebmbench.report.text.tables import find_best, format_name, format_share, markdown_table
 from ebmbench.workspace.files import write_text
 from ebmbench.workspace.git import ask_git
@@ -122,14 +122,14 @@ class Column:
         """Who is bold."""
         return find_best(self.frame, self.dataset, self.metric)
 
-    def cell(self, name: str, places: int) -> str:
+    def cell(self, name: str) -> str:
         """The median with a link and the mark of its verdict."""
         if name not in self.rows:
             return MISSING
         one, lost = summarise(self.rows[name], self.metric), lost_cell(self.rows[name])
         if lost or one.median is None:
             return f"{MISSING} ({lost})" if lost else MISSING
-        number = format_number(one.median, places) + format_share(one)
+        number = format_number(one.median) + format_share(one)
         link = f"[{f'**{number}**' if name in self.best else number}]({self.report.link})"
         return link if is_baseline(name) else f"{link} {self.mark(self.rows[name])}".rstrip()
 
@@ -195,8 +195,7 @@ def _leaderboard(metric: str, columns: list[Column]) -> str:
     found = dict.fromkeys(name for column in columns for name in column.rows)
     methods = list(dict.fromkeys(name.split(" ")[0] for name in found))
     names = sorted(found, key=lambda name: (not is_baseline(name), methods.index(name.split(" ")[0])))
-    places = choose_decimals(summarise(rows, metric).median for one in columns for rows in one.rows.values())
-    rows = [[format_name(name), *(column.cell(name, places) for column in columns)] for name in names]
+    rows = [[format_name(name), *(column.cell(name) for column in columns)] for name in names]
     rows += [["report", *(column.report.source for column in columns)]]
     corner = f"median {heading(metric, direction(columns[0].frame, metric))}"
     return markdown_table([corner, *(column.title for column in columns)], rows)

@@ -22,7 +22,7 @@ from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import FAULTS, load_results, read_rows
 from ebmbench.report.statistics.seeds import LEVEL, Summary, half_width, paired_differences, uses_logarithms
 from ebmbench.report.statistics.standings import Ranking, find_rankings
-from ebmbench.report.text.numbers import MISSING, choose_decimals, format_number, plural
+from ebmbench.report.text.numbers import MISSING, format_number, plural
 from ebmbench.report.text.tables import format_entry, markdown_table
 from ebmbench.workspace.git import ask_git
 from ebmbench.workspace.layout import BASELINES, PARAMS_YAML, report_folder
@@ -120,23 +120,22 @@ def _row(ranking: Ranking, one: str, other: str, change: Change) -> list[str]:
     ours, theirs = ranking.summaries.get(one), ranking.summaries.get(other)
     direction = next(side.direction for side in (ours, theirs) if side is not None)
     metric = heading(f"{ranking.metric} ({ranking.kind})" if ranking.kind else ranking.metric, direction)
-    places = choose_decimals([side.mean for side in (ours, theirs) if side is not None])
-    entries = [MISSING if side is None else format_entry(side, places) for side in (ours, theirs)]
+    entries = [MISSING if side is None else format_entry(side) for side in (ours, theirs)]
     better = {Change.BETTER: one, Change.WORSE: other, Change.WITHIN: "not told apart"}.get(change, change.value)
     if ours is None or theirs is None or not ours.values.keys() & theirs.values.keys():
         return [f"`{ranking.dataset}`", metric, *entries, MISSING, MISSING, MISSING, "not compared"]
-    differences = _differences(ours, theirs, places)
+    differences = _differences(ours, theirs)
     return [f"`{ranking.dataset}`", metric, *entries, *differences, _wins(ours, theirs, one), better]
 
 
-def _differences(ours: Summary, theirs: Summary, places: int) -> tuple[str, str]:
+def _differences(ours: Summary, theirs: Summary) -> tuple[str, str]:
     """The mean with its interval, and the difference of each seed."""
     found = paired_differences(ours, theirs)
     half, mean = half_width(found.tolist()), float(np.mean(found))
     factors = uses_logarithms(ours, theirs)
 
     def write(value: float) -> str:
-        return f"×{math.exp(value):.3g}" if factors else format_number(value, places)
+        return f"×{math.exp(value):.3g}" if factors else format_number(value)
 
     interval = f" ({write(mean - half)} to {write(mean + half)})" if half is not None else ""
     return write(mean) + interval, ", ".join(map(write, found.tolist()))

@@ -22,7 +22,7 @@ from ebmbench.report.results.kinds import KINDS, kinds, mask_other_kinds
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import load_results
 from ebmbench.report.statistics.seeds import Summary, summarise
-from ebmbench.report.text.numbers import choose_decimals, format_number
+from ebmbench.report.text.numbers import format_number
 from ebmbench.report.text.tables import COLUMNS
 from ebmbench.workspace.layout import PARAMS_YAML
 
@@ -122,15 +122,14 @@ def _median_loss(one: Summary) -> float:
 
 def describe_standing(one: Standing) -> str:
     """One line: `ed/two_moons KL 0.0048, 3rd of 8; nce 0.0033`."""
-    places = choose_decimals([one.value, one.best_value])
     title = short_name(one.metric) + (f" ({one.samples})" if one.samples else "")
     share = f" ({one.valued}/{one.runs} runs)" if 0 < one.valued < one.runs else ""
-    value = f"{format_number(one.value, places)}{share}" if one.valued else "without a value, all runs lost"
+    value = f"{format_number(one.value)}{share}" if one.valued else "without a value, all runs lost"
     line = f"{one.method}/{one.dataset} {title} {value}"
     if one.methods == 1:
         return f"{line}, the only method"
     behind = "next " if one.rank == 1 else ""
-    rival = f"; {behind}{one.best} {format_number(one.best_value, places)}" if one.best else ""
+    rival = f"; {behind}{one.best} {format_number(one.best_value)}" if one.best else ""
     return f"{line}, {ordinal(one.rank)} of {one.methods}{rival}"
 
 
