@@ -225,8 +225,8 @@ def _image(part: Part, by: str) -> Image:
     return Image(
         f"figures/{part.file}",
         f"{part.name} against {AXES[by]} while {', '.join(part.variants)} trained on {', '.join(part.datasets)}.",
-        f"{part.name}{of} while training: medians over the seeds and their range. The bar below the axis names the "
-        "leader at that compute.",
+        f"{part.name}{of} while training: medians and ranges over the seeds; the bar names the leader at that compute. "
+        "Learning rates fall over the whole budget, so a shorter run would end elsewhere.",
         f"{part.name} against {AXES[by]}",
         closed=by != "passes",
     )
