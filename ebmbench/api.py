@@ -27,7 +27,7 @@ from ebmbench.experiment.judge import aiming, compute_metrics
 from ebmbench.experiment.runs import Run
 from ebmbench.experiment.samples import draw
 from ebmbench.experiment.sweep import cell_settings
-from ebmbench.metrics.common.evaluation import Evaluation
+from ebmbench.metrics.common.evaluation import Evaluation, Subject
 from ebmbench.training.job import Job
 from ebmbench.training.run import train as train_job
 from ebmbench.training.trained import Trained
@@ -91,7 +91,9 @@ def evaluate(
     subject = replace(aiming(_copy(model), opened.density), learned=model.header["outcome"]["learned"])
     if (long := samples.get("long")) is not None and long.trace is not None:
         subject = replace(subject, trace=long.trace.stacked(), traced=tuple(long.trace.names))
-    subjects = {kind: replace(subject, samples=one.x, sampler=one.sampler, kind=kind) for kind, one in samples.items()}
+    subjects: dict[str, Subject] = {
+        kind: replace(subject, samples=one.x, sampler=one.sampler, kind=kind) for kind, one in samples.items()
+    }
     evaluations = {
         kind: Evaluation(one, opened.test, opened.density, opened.facts, params.metrics, opened.train)
         for kind, one in (subjects or {"": subject}).items()
