@@ -302,7 +302,8 @@ def _how_sure(results: Results) -> str:
         return "**How sure:** not at all: there is no run."
     told = f"{plural(seeds, 'seed')} and one choice of budget, another may decide otherwise"
     few = "One seed tells no difference from chance." if seeds == 1 else "Ties are what these seeds cannot tell apart."
-    compared = any(len(one.methods) > 1 for kind in ("", "short", "long") for one in _fields(results, kind)[1].values())
+    fields = [one for kind in ("", "short", "long") for _, _, one in _flatten(_fields(results, kind))]
+    compared = any(len(one.methods) > 1 for one in fields)
     judged = {side: count_side(frame, side) for side in ("density", "sampler")}
     health = [
         f"{what} of {counts.get('ok', 0)} of {plural(sum(counts.values()), 'run')}"
