@@ -1,5 +1,6 @@
 """Kinds of samples: each is what its name says, and a film ends where its samples are."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from ebmbench.training.run import train
 from ebmbench.training.trained import Trained
 from ebmbench.training.trained import load as load_run
 from ebmbench.training.trainer import Trainer
+from ebmbench.workspace.files import write_json
 from tests.images import image_facts, images
 
 LANGEVIN = {"kind": "langevin", "steps": 4, "step_size": 0.1, "noise_std": 0.01}
@@ -184,6 +186,7 @@ def test_the_picture_of_a_run_in_the_plane_has_its_way_and_that_of_unknown_data_
     x = np.random.default_rng(0).normal(size=(40, 2)).astype(np.float32)
     facts = Facts.of("made_up", x, x, licence="", hash="")
     np.save(tmp_path / "test.npy", x)
+    write_json(tmp_path / "facts.json", asdict(facts))
     assert np.array_equal(draw_dataset(facts, tmp_path, None)["data"], x)
     known = draw_dataset(facts, tmp_path, load("data", "two_moons").density())
     assert "truth" in known
