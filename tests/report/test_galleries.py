@@ -90,7 +90,12 @@ def test_a_gallery_has_each_method_once_with_its_kinds_side_by_side_and_referenc
     image_report: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     seen: list[Any] = []
-    monkeypatch.setattr(gallery, "draw_rows", lambda *shown: seen.append(shown) or Image.new("L", (9, 9)))
+
+    def keep(*shown: Any) -> Image.Image:
+        seen.append(shown)
+        return Image.new("L", (9, 9))
+
+    monkeypatch.setattr(gallery, "draw_rows", keep)
     (image,) = gallery.draw(Results(load_results(image_report), root=project(image_report)), tmp_path)
     columns, references, rows, _ = seen[0]
     assert [name for _, name, _, _ in references] == ["real images", "gaussian", "noisy"]

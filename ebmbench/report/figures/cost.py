@@ -100,7 +100,7 @@ def _figure(frame: pd.DataFrame, part: Part, by: str, folder: Path) -> Image:
         medians = {str(name): compute_medians(own) for name, own in rows.groupby("variant", sort=False)}
         _panel(axis, medians, by, part)
         _reference(axis, frame[frame["dataset"] == dataset], part.metric)
-        _leader_bar(axis, find_leaders(medians, by, direction(frame, part.metric)))
+        _leader_bar(axis, find_leaders(medians, by, direction(frame, part.metric)), WIDTH / across - 0.8)
         axis.set_title(dataset)
     for axis in axes.flat[len(part.datasets) :]:
         axis.set_axis_off()
@@ -160,11 +160,10 @@ def find_leaders(medians: dict[str, pd.DataFrame], by: str, better: str = "lower
     return leads
 
 
-def _leader_bar(axis: Axes, leaders: list[tuple[str, float, float]]) -> None:
-    """Below the panel, in the colour of whoever leads; names stand where there is room."""
+def _leader_bar(axis: Axes, leaders: list[tuple[str, float, float]], width: float) -> None:
+    """Below a panel of this width, in the colour of whoever leads; names stand where there is room."""
     left, right = axis.get_xlim()
     span = math.log(right / left)
-    width = axis.get_figure().get_figwidth() / axis.get_gridspec().ncols - 0.8
     place = axis.get_xaxis_transform()
     for name, start, end in leaders:
         end = max(end, start * (right / left) ** 0.01)

@@ -79,7 +79,7 @@ def _first_panel(found: list[Panel]) -> Panel | None:
     if (truth := truth_of(found)) is not None:
         return Panel("truth", "", arrays=truth.arrays | {"model": truth.arrays["truth"]})
     known = next((one.arrays for one in found if "data" in one.arrays), None)
-    return Panel("data", "held-out points", arrays={"samples": known["data"]}) if known is not None else None
+    return Panel("data", "held-out points", arrays={"data": known["data"]}) if known is not None else None
 
 
 def _top(found: list[Panel], truth: Panel | None) -> float:
@@ -91,8 +91,11 @@ def _top(found: list[Panel], truth: Panel | None) -> float:
 
 def _map(axis: Axes, panel: Panel, norm: PowerNorm) -> None:
     """The map of a panel, the points of data, or a grey ground that says that there is no map."""
+    if panel.name == "data":
+        draw_points(axis, panel.arrays["data"], INK)
+        return
     if panel.density is None:
-        draw_points(axis, panel.samples, INK) if panel.name == "data" else empty_panel(axis, "no density")
+        empty_panel(axis, "no density")
         return
     x, y = panel.arrays["x"], panel.arrays["y"]
     extent = (float(x[0]), float(x[-1]), float(y[0]), float(y[-1]))

@@ -142,7 +142,9 @@ def save(figure: Figure, file: Path, colours: int | None = None) -> Path:
         return file
     drawn = BytesIO()
     # Who sets margins by hand has measured them: to measure once more takes twice as long.
-    crop = {"bbox_inches": "tight", "pad_inches": MARGIN} if figure.get_layout_engine() is not None else {}
+    crop: dict[str, Any] = (
+        {"bbox_inches": "tight", "pad_inches": MARGIN} if figure.get_layout_engine() is not None else {}
+    )
     figure.savefig(drawn, dpi=DOTS, format="png", **crop)
     image = compact(Image.open(drawn))
     return write_png(image.quantize(colours, dither=Image.Dither.NONE) if colours else image, file)
