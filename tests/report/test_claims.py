@@ -62,7 +62,7 @@ def html_of(project: Path) -> str:
 
 
 def test_the_answer_comes_first_then_a_row_for_every_claim_with_its_verdict_and_source(project: Path) -> None:
-    assert page(project).split("\n\n")[1].startswith("**3 claims: 1 reproduced, 1 failed, 1 not run.** Two disjoint")
+    assert page(project).split("\n\n")[2].startswith("**3 claims: 1 reproduced, 1 failed, 1 not run.** Two disjoint")
     table = re.search(r"(?m)^\| verdict \|.*(?:\n\|.*)+", page(project))[0].splitlines()[2:]
     assert len(table) == 3
     assert table[0].startswith(f"| ✓ reproduced | [The coin is unfair](#{NAME}) | share of heads: 0.6")
@@ -159,7 +159,8 @@ def test_the_command_compares_folders_of_claims_and_says_so_of_revisions(whole: 
         compare(project, "HEAD", "workspace", "quick")
 
 
-def test_a_ratio_is_told_as_a_factor_on_the_page_and_in_a_comparison(project: Path) -> None:
+def test_a_ratio_is_told_as_a_factor_on_the_page_and_in_a_comparison(whole: Path) -> None:
+    project = whole
     for bias in (0.6, 0.4):
         account(project, bias, logarithm="ratio", bound=math.log(2) - 0.2)
         build_claims(project, PARAMS)

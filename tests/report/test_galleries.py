@@ -15,6 +15,7 @@ from ebmbench.report.figures.chains import brief
 from ebmbench.report.figures.gallery import BETWEEN, HEAD, draw_rows, share_columns
 from ebmbench.report.figures.runs import read_image_runs
 from ebmbench.report.figures.theme import LARGEST
+from ebmbench.report.page.html import render_page
 from ebmbench.report.results.frame import collect
 from ebmbench.report.results.suite import Results, collect_results
 from ebmbench.report.results.table import load_results
@@ -113,23 +114,24 @@ def test_a_strip_is_of_short_runs_with_the_best_first_and_small(image_report: Pa
     assert found == [order[0], "mle", order[1], "cd", order[2], "nce"]
     file = image_report / "figures/strip-digits.png"
     assert file.stat().st_size <= 150_000
-    assert 700 < Image.open(file).width <= 840
+    with Image.open(file) as strip:
+        assert 700 < strip.width <= 840
 
 
 def test_a_film_ends_where_it_begins_with_the_samples_and_leads_there_from_noise(image_report: Path) -> None:
-    film = Image.open(image_report / "figures/film-digits.webp")
-    assert film.n_frames == len(STEPS)
     frames, times = [], []
-    for place in range(film.n_frames):
-        film.seek(place)
-        film.load()
-        frames.append(np.asarray(film.convert("L"), dtype=float))
-        times.append(film.info["duration"])
+    with Image.open(image_report / "figures/film-digits.webp") as film:
+        assert film.n_frames == len(STEPS)
+        for place in range(film.n_frames):
+            film.seek(place)
+            film.load()
+            frames.append(np.asarray(film.convert("L"), dtype=float))
+            times.append(film.info["duration"])
     assert times[0] > times[1] > times[2] >= 500
     assert film.info["loop"] == 0
     far = [float(np.abs(frame - frames[0]).mean()) for frame in frames]
     assert far[1] == max(far) > 5 * far[-1] > 0
-    page = (image_report / "index.html").read_text(encoding="utf-8")
+    page = render_page((image_report / "report.md").read_text(encoding="utf-8"), image_report)
     assert (
         f"data:image/webp;base64,{b64encode((image_report / 'figures/film-digits.webp').read_bytes()).decode()}" in page
     )

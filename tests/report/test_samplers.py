@@ -25,7 +25,7 @@ def captions(report: Path) -> list[str]:
 
 
 def test_captions_and_text_say_who_was_sampled_by_what(report: Path) -> None:
-    first, second = captions(report)
+    first, second, _ = captions(report)  # the last is of the film
     assert first.endswith(
         "Sampled by `mala`: mle, adance interval=5, adance interval=10; by `annealed_langevin`: ncsn."
     )
@@ -66,7 +66,7 @@ def test_another_sampler_in_the_file_is_another_sampler_in_the_text(root: Path, 
 def test_a_score_without_an_energy_has_no_exact_metrics_and_all_the_others(report: Path) -> None:
     rows = [row for row in table_of(report, "dataset", "method", "KL ↓") if row[1] == "ncsn"]
     for row in rows:
-        assert [text == "–" for text in row[2:]] == [True, False, True, True, False, True, False]
+        assert [text == "–" for text in row[2:]] == [True, False, True, False]
     missing = next(row for row in table_of(report, "metrics", "methods") if row[1] == "ncsn")
     assert missing[0].split(", ") == [f"`{name}`" for name in EXACT]
     assert missing[3] == NO_ENERGY
@@ -76,11 +76,11 @@ def test_a_score_without_an_energy_has_samples_and_a_panel_without_a_map(root: P
     (panel,) = [one for one in panels(Results(collect(root, params), root=root), "two_moons") if one.name == "ncsn"]
     assert panel.density is None
     assert panel.samples is not None
-    assert (panel.note, panel.unscored) == ("seed 0", True)
+    assert (panel.note, panel.label, panel.value) == ("no KL", "seed=0", None)
 
 
 def test_the_remark_of_a_method_is_printed_where_the_method_is(report: Path, root: Path, params: Params) -> None:
-    assert "- **ncsn**: Score matching at many levels (Author of ncsn, Journal, 2001). It learns" in text_of(report)
+    assert "- **ncsn**: Score matching at many levels. It learns" in text_of(report)
     frame = collect(root, params)
     assert "It learns" not in reading.text(Results(frame[frame["method"] != "ncsn"], root=root))
 

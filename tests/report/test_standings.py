@@ -27,9 +27,9 @@ def lines(
 def test_a_line_has_the_median_the_rank_and_the_best_of_the_others() -> None:
     found = lines({"oracle": [0.0], "dsm": [0.0048, 0.0048, 9.0], "nce": [0.0033], "cd t=1": [1.0]})
     assert found == [
-        "dsm/rings KL 0.0048, 2nd of 3; nce 0.0033",
-        "nce/rings KL 0.0033, 1st of 3; next dsm 0.0048",
-        "cd t=1/rings KL 1.0000, 3rd of 3; nce 0.0033",
+        "dsm/rings KL 0.00480, 2nd of 3; nce 0.00330",
+        "nce/rings KL 0.00330, 1st of 3; next dsm 0.00480",
+        "cd t=1/rings KL 1.00, 3rd of 3; nce 0.00330",
     ]
 
 
@@ -46,18 +46,18 @@ def test_lost_runs_count_as_the_worst_and_there_is_no_win_without_a_contest() ->
 def test_values_beyond_the_oracles_are_no_better_than_it() -> None:
     assert [line.partition(", ")[2] for line in lines({"oracle": [0.1], "dsm": [0.05], "nce": [0.1]})] == [
         "1st of 2; next nce 0.100",
-        "1st of 2; next dsm 0.050",
+        "1st of 2; next dsm 0.0500",
     ]
 
 
 def test_without_the_main_metric_the_best_that_exists_is_taken_in_its_own_direction() -> None:
     found = lines({"dsm": [-3.0], "nce": [-2.0]}, metric="log_likelihood", direction="higher")
-    assert found[0] == "dsm/rings log-likelihood −3.000, 2nd of 2; nce −2.000"
+    assert found[0] == "dsm/rings log-likelihood −3.00, 2nd of 2; nce −2.00"
 
 
 def test_images_are_ranked_by_their_fid_ratio_and_the_kind_of_samples_is_named() -> None:
     found = lines({"dsm": [2.0], "nce": [1.0]}, metric="fid_ratio", samples="long")
-    assert found[0] == "dsm/rings FID ratio (long) 2.000, 2nd of 2; nce 1.000"
+    assert found[0] == "dsm/rings FID ratio (long) 2.00, 2nd of 2; nce 1.00"
 
 
 @pytest.mark.parametrize(

@@ -6,22 +6,19 @@ bold nothing is decided: the answer says so and names no winner.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import pandas as pd
 
 from ebmbench.report.results.baselines import is_baseline
-from ebmbench.report.results.frame import variant
-from ebmbench.report.results.groups import LIKELIHOODS, RATIO, datasets, direction, short_name, variants
-from ebmbench.report.results.kinds import SAMPLES, select_kind, table_kinds
+from ebmbench.report.results.groups import LIKELIHOODS, datasets, short_name, variants
+from ebmbench.report.results.kinds import SAMPLES
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.verdicts import count_side, describe_side, rows_of_methods
 from ebmbench.report.statistics.contests import find_contests
-from ebmbench.report.statistics.leaders import find_leaders
+from ebmbench.report.statistics.fields import Field, Fields, find_fields, find_first_field, flatten
 from ebmbench.report.statistics.ranks import PLACES, seed_ranks, ties
 from ebmbench.report.statistics.seeds import Summary, summarise
 from ebmbench.report.text.numbers import format_fixed, format_interval, format_number, plural
-from ebmbench.report.text.tables import find_best
 from ebmbench.report.text.words import join_words, list_names
 
 TITLE = ""
@@ -46,44 +43,11 @@ def answer_lines(results: Results) -> list[str]:
     return [line for line in (*lines, _how_sure(results)) if line]
 
 
-@dataclass(frozen=True)
-class Field:
-    """The methods that have a value on one dataset, and those of them that are best or tie with the best."""
-
-    methods: dict[str, Summary]
-    best: set[str]
-
-    @property
-    def leaders(self) -> dict[str, Summary]:
-        """The best with their values; nobody where every method ties."""
-        return {name: one for name, one in self.methods.items() if name in self.best != set(self.methods)}
-
-
-Fields = dict[str, Field]  # by dataset
-
-
-def _fields(results: Results, kind: str) -> dict[str, Fields]:
-    """Who has a value where, by metric: toys by the one that decides on them, images of one kind by their FID ratio."""
-    if not kind:
-        toys = results.toys_by_metric
-        return {metric: _fields_by(metric, dict.fromkeys(datasets(rows), rows)) for metric, rows in toys.items()}
-    sets = [dataset for dataset in results.image_datasets if kind in table_kinds(results.frame, dataset)]
-    return {RATIO: _fields_by(RATIO, {dataset: select_kind(results.frame, dataset, kind) for dataset in sets})}
-
-
-def _fields_by(metric: str, frames: Mapping[str, pd.DataFrame]) -> Fields:
-    found = {dataset: _methods(frame, dataset, metric) for dataset, frame in frames.items()}
-    return {name: Field(found[name], find_best(frame, name, metric)) for name, frame in frames.items()}
-
-
-def _methods(frame: pd.DataFrame, dataset: str, metric: str) -> dict[str, Summary]:
-    found = {name: summarise(rows, metric) for name, rows in variants(frame, dataset).items() if not is_baseline(name)}
-    return {name: one for name, one in found.items() if one.values}
-
-
 def _answer(question: str, results: Results, kind: str) -> str:
     """Who is best, a sentence for each metric that decides; empty if the suite has no such data."""
-    found = [_answer_by(metric, fields, question, results, kind) for metric, fields in _fields(results, kind).items()]
+    found = [
+        _answer_by(metric, fields, question, results, kind) for metric, fields in find_fields(results, kind).items()
+    ]
     return " ".join(filter(None, found))
 
 
@@ -204,8 +168,8 @@ def _at_little_compute(results: Results) -> str:
     curves = results.curves
     if curves.empty:
         return ""
-    ends = {dataset: field for kind in ("", "short") for _, dataset, field in _flatten(_fields(results, kind))}
-    first = {dataset: _first_field(results, dataset) for dataset in datasets(curves) if dataset in ends}
+    ends = {dataset: field for kind in ("", "short") for _, dataset, field in flatten(find_fields(results, kind))}
+    first = {dataset: find_first_field(results, dataset) for dataset in datasets(curves) if dataset in ends}
     first = {dataset: field for dataset, field in first.items() if len(field.methods) > 1}
     if not first:
         return ""
@@ -215,22 +179,6 @@ def _at_little_compute(results: Results) -> str:
     same = f"differ on {list_names(change)}" if change else "are the same"
     early = f"**Little compute** ({share} of the budget, by the same runs): {_describe(first)}."
     return f"{early} At the full budget the leaders {same}."
-
-
-def _first_field(results: Results, dataset: str) -> Field:
-    """The field of a dataset at the first moment of each run; only who has a value of every run competes."""
-    rows = results.curves[results.curves["dataset"] == dataset]
-    names = [variant(*pair) for pair in zip(rows["method"], rows["settings"], strict=True)]
-    first = rows.assign(name=names).sort_values("passes", kind="stable").drop_duplicates(["name", "label"])
-    runs = {name: part["label"].nunique() for name, part in variants(results.frame, dataset).items()}
-    better = direction(results.frame, str(rows["metric"].iloc[0]))
-    found = {}
-    for name in dict.fromkeys(names):
-        part = first[(first["name"] == name) & first["value"].notna()]
-        values = {int(seed): float(value) for seed, value in zip(part["seed"], part["value"], strict=True)}
-        found[name] = Summary(values, runs.get(name, 0), better)
-    found = {name: one for name, one in found.items() if one.values}
-    return Field(found, find_leaders(found))
 
 
 def _what_to_avoid(results: Results) -> str:
@@ -268,7 +216,7 @@ def _worse_than_gaussian(results: Results) -> list[str]:
     """Methods of which every run is worse than the Gaussian baseline, by the metrics of the answers above."""
     by_kind: dict[tuple[tuple[str, ...], str, str], list[str]] = {}
     for kind in ("", "short", "long"):
-        for metric, dataset, field in _flatten(_fields(results, kind)):
+        for metric, dataset, field in flatten(find_fields(results, kind)):
             rows = variants(results.frame, dataset).get(REFERENCE)
             bar = None if rows is None else summarise(rows, metric).mean
             worse = [name for name, one in field.methods.items() if bar is not None and _all_worse(one, bar)]
@@ -285,11 +233,6 @@ def _worse_than_gaussian(results: Results) -> list[str]:
     ]
 
 
-def _flatten(fields: Mapping[str, Fields]) -> list[tuple[str, str, Field]]:
-    """Metric, dataset and field, one after the other."""
-    return [(metric, dataset, one) for metric, part in fields.items() for dataset, one in part.items()]
-
-
 def _all_worse(one: Summary, bar: float) -> bool:
     return all(value < bar if one.direction == "higher" else value > bar for value in one.values.values())
 
@@ -302,7 +245,7 @@ def _how_sure(results: Results) -> str:
         return "**How sure:** not at all: there is no run."
     told = f"{plural(seeds, 'seed')} and one choice of budget, another may decide otherwise"
     few = "One seed tells no difference from chance." if seeds == 1 else "Ties are what these seeds cannot tell apart."
-    fields = [one for kind in ("", "short", "long") for _, _, one in _flatten(_fields(results, kind))]
+    fields = [one for kind in ("", "short", "long") for _, _, one in flatten(find_fields(results, kind))]
     compared = any(len(one.methods) > 1 for one in fields)
     judged = {side: count_side(frame, side) for side in ("density", "sampler")}
     health = [
