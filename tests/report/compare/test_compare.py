@@ -11,7 +11,7 @@ from tests.report.compare.conftest import compare, git, print_comparison
 def test_a_deliberate_change_is_told_with_its_cause(repository: Path, sides: tuple[str, ...]) -> None:
     text = print_comparison(repository, *sides)
     assert "**1 number got worse, 0 got better.** Of 2 that both sides have, 1 stayed equal" in text
-    assert "| `two_moons` | dsm | KL ↓ | 0.200 ± 0.248 | 0.407 ± 0.509 | +103.3 % |" in text
+    assert "| `two_moons` | dsm | KL ↓ | 0.200\u00a0±\u00a00.25 | 0.407\u00a0±\u00a00.51 | +103.3 % |" in text
     assert "| `training.budget` | `100` | `50` |" in text
     assert "0 of 3 common runs were made from the same inputs" in text
     assert "very same report" not in text
