@@ -113,7 +113,8 @@ def test_a_strip_is_of_short_runs_with_the_best_first_and_small(image_report: Pa
     assert found == [order[0], "mle", order[1], "cd", order[2], "nce"]
     file = image_report / "figures/strip-digits.png"
     assert file.stat().st_size <= 150_000
-    assert 700 < Image.open(file).width <= 840
+    with Image.open(file) as opened:
+        assert 700 < opened.width <= 840
 
 
 def test_a_film_ends_where_it_begins_with_the_samples_and_leads_there_from_noise(image_report: Path) -> None:
