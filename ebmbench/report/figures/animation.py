@@ -99,7 +99,8 @@ def _draw_points(shown: list[Panel], truth: Panel | None, window: Window, share:
     figure, axes = grid(shown)
     for axis, one in zip(axes, shown, strict=True):
         moment = round(share * (len(one.arrays["path_steps"]) - 1))
-        axis.scatter(*one.arrays["path"][:, moment].T, s=5, color=colour(one.name), alpha=0.7, linewidths=0)
+        x, y = one.arrays["path"][:, moment].T
+        axis.scatter(x, y, s=5, color=colour(one.name), alpha=0.7, linewidths=0)
         outline(axis, truth)
         frame_panel(axis, f"{one.name}\n{_say(one.arrays['path_steps'][moment])}", window)
     drawn = BytesIO()

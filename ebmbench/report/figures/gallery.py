@@ -106,8 +106,8 @@ def draw_rows(columns: list[list[str]], references: list[Tile], rows: list[list[
         for index, image in enumerate(images[: across * lines] if images is not None else ()):
             page.paste(image, x + index % across * step_x, top + head + index // across * step_y, scale)
 
-    for place, *rest in references:
-        put(place % count, *rest, place // count * high)
+    for place, name, quality, images in references:
+        put(place % count, name, quality, images, place // count * high)
     for column, names in enumerate(columns):
         heading = " or ".join(HEADINGS[kind] for kind in names)
         page.write(heading, (column + 0.5) * wide, above + HEAD - 7, size=10.5)
