@@ -17,9 +17,9 @@ from ebmbench.data.common.sources import Source, describe_entry, draw_training_s
 
 @dataclass(frozen=True)
 class Data:
-    """Train and test split `(N, *event)` in float32, images in [−1, 1], binary data 0 and 1; labels and exact density where there are any.
+    """Train and test split `(N, *event)` in float32; labels and exact density where there are any.
 
-    `source` says where the data come from, in the words of `source.json`.
+    Images are in [−1, 1], binary data 0 and 1. `source` says where the data come from, in the words of `source.json`.
     """
 
     train: Tensor
