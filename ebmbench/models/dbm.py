@@ -49,7 +49,7 @@ class Model(DeepModel):
 
     def _put_on_top(self) -> None:
         """E(h¹, h²) is small at first, but not its mean over h²: c¹ makes up for it."""
-        self.hidden_bias -= 0.5 * self.top_weight.sum(1)
+        self.hidden_bias.sub_(0.5 * self.top_weight.sum(1))
 
     @property
     def energy_passes(self) -> int:

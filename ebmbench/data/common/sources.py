@@ -75,8 +75,8 @@ class Source:
     def facts(self, name: str, digest: str) -> Facts:
         """The facts of the dataset `name`, whose content has the hash `digest`."""
         if self.levels is None:
-            splits, more = (self.train.numpy(), self.test.numpy()), {"licence": self.licence, "hash": digest}
-            return Facts.of(name, *splits, **more, binary=self.binary)
+            splits = self.train.numpy(), self.test.numpy()
+            return Facts.of(name, *splits, licence=self.licence, hash=digest, binary=self.binary)
         more = {"licence": self.licence, "hash": digest, "classes": self.classes}
         return image_facts(name, self.train, self.test, self.levels, **more)
 
