@@ -1,11 +1,13 @@
 """Fixtures that every test may use: one thread, small facts, and a guard on the global generator."""
 
+import math
 import os
 from collections.abc import Iterator
 
 import pytest
 import torch
 
+from ebmbench.config.registry import load, names
 from ebmbench.core.dataset import Facts
 
 os.environ["DVC_NO_ANALYTICS"] = "1"  # else every `dvc` in a test's own project starts one more process
@@ -41,3 +43,16 @@ def gaussian_facts(d: int, scale: float = 1.0) -> Facts:
     """Facts of centred Gaussian data."""
     covariance = [[scale**2 if i == j else 0.0 for j in range(d)] for i in range(d)]
     return Facts("gaussian", [d], 1000, 1000, [0.0] * d, covariance, scale, "none", "none")
+
+
+def binary_facts(*shape: int, mean: float = 0.4) -> Facts:
+    """Facts of binary data with a mean that all units share."""
+    units, variance = math.prod(shape), mean * (1 - mean)
+    covariance = [[variance if i == j else 0.0 for j in range(units)] for i in range(units)]
+    head = "binary", list(shape), 1000, 1000, [mean] * units, covariance, math.sqrt(variance), "none", "none"
+    return Facts(*head, binary=True)
+
+
+def real_methods() -> list[str]:
+    """The methods that apply to real-valued data."""
+    return [name for name in names("methods") if not load("methods", name).Method.no_real]

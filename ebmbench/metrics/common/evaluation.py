@@ -16,13 +16,25 @@ import torch
 from torch import Tensor
 
 from ebmbench.config.sections import Metrics as Settings
+from ebmbench.core.binary import FEWEST_VISIBLE, offers_gibbs
 from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy, score
+from ebmbench.core.streams import stream
 from ebmbench.data.common.densities import Density
 from ebmbench.metrics.common.annealing import Bracket, anneal
 from ebmbench.metrics.common.annealing_base import make_base
+from ebmbench.metrics.common.annealing_binary import Coins
 from ebmbench.metrics.common.flow import Flow, Resolution
-from ebmbench.metrics.common.quadrature import HALF_WIDTHS, Quadrature, coarsest, in_chunks, integrate, refine, tabulate
+from ebmbench.metrics.common.quadrature import (
+    HALF_WIDTHS,
+    Quadrature,
+    coarsest,
+    enumerate_states,
+    in_chunks,
+    integrate,
+    refine,
+    tabulate,
+)
 from ebmbench.metrics.common.shared import Shared, Tensors
 
 MASS_TOLERANCE = 1e-3
@@ -96,7 +108,9 @@ class Evaluation:
 
     @cached_property
     def grid(self) -> Quadrature:
-        """log q on a grid that holds the model's mass."""
+        """log q on a grid that holds the model's mass; of binary data, on all states."""
+        if self.bounded:
+            raise Unavailable("the model's density is not known, only a bound of it (variational_bound)")
         return self._held(self.energy, "the model") if self.subject.flow is None else self._flow_grid()
 
     def _flow_grid(self) -> Quadrature:
@@ -161,16 +175,31 @@ class Evaluation:
     @cached_property
     def test_log_q(self) -> Tensor:
         """log q of each test event."""
-        log_z = self.grid.log_z  # of a flow too: a density whose mass is not 1 is not used
+        if self.bounded:
+            raise Unavailable("the model's likelihood is not known, only a bound of it (variational_bound)")
+        log_z, _ = self.log_z  # of a flow too: a density whose mass is not 1 is not used
         if self.subject.flow is not None:
             return self.flow_log_density(self.test)
         with torch.no_grad():
             return -self.energy(self.test.double()) - log_z
 
     @property
+    def bounded(self) -> bool:
+        """Whether the energy of an event is variational, so that −E − log Z is only a lower bound of log q."""
+        return bool(getattr(self.subject.energy, "bounded", False))
+
+    @cached_property
+    def log_z(self) -> tuple[float, str]:
+        """log Z and how it was found: by the model itself, if it has few hidden units, else on the grid."""
+        exact = getattr(self.subject.energy, "log_partition", None)
+        if exact is not None and (found := exact()) is not None:
+            return found, "by enumeration of the machine's own units"
+        return self.grid.log_z, self.grid.protocol
+
+    @property
     def test_protocol(self) -> str:
         """How it came about."""
-        how = f"log Z: {self.grid.protocol}" if self.subject.flow is None else self.grid.source
+        how = f"log Z: {self.log_z[1]}" if self.subject.flow is None else self.grid.source
         return f"{len(self.test)} test events; {how}"
 
     @property
@@ -179,6 +208,9 @@ class Evaluation:
         return self._held(lambda x: -self.truth.log_prob(x), "the data")
 
     def _held(self, energy: Energy, whose: str) -> Quadrature:
+        if self.facts.binary:
+            self._require_few_units()
+            return enumerate_states(energy, self.facts.shape)
         self._require_plane()
         grid = integrate(energy, self.facts, self.settings.cells)
         if not grid.held:
@@ -189,6 +221,11 @@ class Evaluation:
     def _require_plane(self) -> None:
         if math.prod(self.facts.shape) != 2:
             raise Unavailable(f"quadrature needs 2 dimensions, the data have {math.prod(self.facts.shape)}")
+
+    def _require_few_units(self) -> None:
+        units = math.prod(self.facts.shape)
+        if units > FEWEST_VISIBLE:
+            raise Unavailable(f"enumeration needs at most {FEWEST_VISIBLE} binary units, the data have {units}")
 
     def share(self, module: str, make: Callable[[], Tensors], **inputs: Any) -> Tensors:
         """What `make()` computes of the data alone: once for all models, if it can be stored (`Shared.obtain`)."""
@@ -235,11 +272,20 @@ class Evaluation:
             samples = self.samples
         except Unavailable as reason:
             samples = str(reason)
-        return anneal(energy, make_base(self.facts, self.train), self.settings.ais, samples)
+        if not self.facts.binary:
+            return anneal(energy, make_base(self.facts, self.train), self.settings.ais, samples)
+        if not offers_gibbs(energy):
+            raise Unavailable("annealing of binary units needs an energy with Gibbs sweeps")
+        if (deep := getattr(energy, "partition_machine", None)) is None:
+            return anneal(energy, Coins.of(self.facts), self.settings.ais, samples)
+        # The normaliser of a deep model is that of a machine with other visible units, which are drawn given events.
+        machine, lift = deep(), lambda x: energy.lift(x.double(), stream(0, "ais", "lift"))  # type: ignore[attr-defined]
+        coins = Coins([len(machine.visible_bias)], torch.zeros_like(machine.visible_bias))
+        return anneal(machine, coins, self.settings.ais, samples if isinstance(samples, str) else lift(samples))
 
     def nearest_mode(self, x: Tensor) -> Tensor:
         """The index of the nearest mode centre, `(B,)`."""
-        return torch.cdist(x, self.truth.centres).argmin(1)
+        return torch.cdist(x, self.smooth_truth.centres).argmin(1)
 
     @property
     def energy(self) -> Energy:
@@ -278,7 +324,14 @@ class Evaluation:
 
     @property
     def truth(self) -> Density:
-        """The data's exact density."""
+        """The data's exact density; of binary data it has neither score nor modes (see `smooth_truth`)."""
         if self.density is None:
             raise Unavailable("the data's density is not known")
         return self.density
+
+    @property
+    def smooth_truth(self) -> Density:
+        """The data's exact density with its score and its modes."""
+        if self.facts.binary:
+            raise Unavailable("binary data have neither a score nor centres of modes")
+        return self.truth
