@@ -1,5 +1,6 @@
 """Fixtures that every test may use: one thread, small facts, and a guard on the global generator."""
 
+import math
 import os
 from collections.abc import Iterator
 
@@ -41,3 +42,11 @@ def gaussian_facts(d: int, scale: float = 1.0) -> Facts:
     """Facts of centred Gaussian data."""
     covariance = [[scale**2 if i == j else 0.0 for j in range(d)] for i in range(d)]
     return Facts("gaussian", [d], 1000, 1000, [0.0] * d, covariance, scale, "none", "none")
+
+
+def binary_facts(*shape: int, mean: float = 0.4) -> Facts:
+    """Facts of binary data with a mean that all units share."""
+    units, variance = math.prod(shape), mean * (1 - mean)
+    covariance = [[variance if i == j else 0.0 for j in range(units)] for i in range(units)]
+    head = "binary", list(shape), 1000, 1000, [mean] * units, covariance, math.sqrt(variance), "none", "none"
+    return Facts(*head, binary=True)

@@ -88,7 +88,9 @@ class Training(Section):
     """The protocol, the same for every method."""
 
     budget: int = Field(8_000_000, ge=1, description="network passes per run, counted per event")
-    batch_size: int = Field(256, ge=1)
+    batch_size: int = Field(256, ge=1, description="drawn with replacement; as many as there are data: all of them")
+    optimiser: Literal["adam", "sgd"] = Field("adam", description="sgd: plain gradient steps, as in older work")
+    schedule: Literal["cosine", "constant"] = Field("cosine", description="of the learning rate, over the budget")
     ema: float = Field(0.999, ge=0, lt=1, description="decay of the averaged weights, which are what is judged")
     clip: float = Field(100.0, gt=0, description="largest norm of a parameter gradient")
     rows: int = Field(200, ge=1, description="rows of history per run, evenly spaced over the budget")

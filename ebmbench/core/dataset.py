@@ -1,6 +1,8 @@
 """A prepared dataset: its splits and its facts, which are all that training may know of it, never its density.
 
 Images are stored as integers 0 … levels − 1 and are values in [−1, 1] everywhere else; `read_split` converts.
+Binary data are 0 and 1 everywhere, as floats. They are not the spins −1 and +1 of physics: with s = 2v − 1 a coupling
+J s_i s_j is 4J v_i v_j − 2J (v_i + v_j) + J.
 """
 
 import math
@@ -26,7 +28,8 @@ class Facts:
     """Moments and size of the training set. `scale` is the root mean square of the per-coordinate deviations.
 
     `levels` is the number of grey values of an image and None for other data; `classes` names the labels, if there
-    are any. The covariance of more than `LARGEST` coordinates is left empty: it would not fit a text file.
+    are any. The covariance of more than `LARGEST` coordinates is left empty: it would not fit a text file. `binary`
+    says that all values are 0 or 1.
     """
 
     name: str
@@ -40,6 +43,7 @@ class Facts:
     hash: str
     levels: int | None = None
     classes: list[str] = field(default_factory=list)
+    binary: bool = False
 
     @classmethod
     def of(cls, name: str, train: np.ndarray, test: np.ndarray, **more: Any) -> "Facts":
@@ -81,7 +85,12 @@ class Facts:
         return not self.licence.endswith(UNVERIFIED)
 
     def starts(self, count: int, generator: torch.Generator, spread: float = 1.5) -> Tensor:
-        """Noise to start chains from, `(count, *shape)`: N(mean, (spread · scale)² I), or uniform on images' box."""
+        """Noise to start chains from, `(count, *shape)`: N(mean, (spread · scale)² I), or uniform on images' box.
+
+        Binary chains start at fair coins.
+        """
+        if self.binary:
+            return (torch.rand(count, *self.shape, generator=generator) < 0.5).float()
         if self.is_image:
             return 2 * torch.rand(count, *self.shape, generator=generator) - 1
         noise = torch.randn(count, *self.shape, generator=generator)
@@ -95,11 +104,11 @@ def load_facts(folder: Path) -> Facts:
 
 
 def read_split(folder: Path, split: str) -> Tensor:
-    """`train` or `test` of a prepared dataset, `(N, *event)` in float32; images in [−1, 1]."""
+    """`train` or `test` of a prepared dataset, `(N, *event)` in float32; images in [−1, 1], binary data 0 and 1."""
     with _explain_damage(folder):
         rows = torch.from_numpy(np.load(folder / f"{split}.npy", allow_pickle=False))
     facts = load_facts(folder)
-    return from_levels(rows, facts.image_levels) if facts.is_image else rows
+    return from_levels(rows, facts.image_levels) if facts.is_image else rows.float()
 
 
 def from_levels(rows: Tensor, levels: int) -> Tensor:

@@ -4,7 +4,9 @@ Cost is counted in *network passes per event*. A forward pass is 1 and a backwar
 evaluation costs 1, an input gradient 2 (there and back), and the parameter gradient of a loss as many passes more as
 its graph holds: 1 for an energy, 2 for a score that was itself differentiated. A network that gives the score as a
 vector needs one pass for it. A second derivative along a direction goes back through both passes of the score and
-costs two more. Counts are integers and the same on every machine, so a faster computer cannot stretch a budget.
+costs two more. A Gibbs sweep of a Boltzmann machine with hidden units goes there and back, 2 passes; the machine says
+how many it takes (`sweep_passes`). Counts are integers and the same on every machine, so a faster computer cannot
+stretch a budget.
 
 A pass is no fixed amount of arithmetic: the way back to the weights multiplies twice as many matrices as the way
 there. So the FLOPs of matrix products and convolutions (two for each multiplication with its addition) are counted
@@ -19,7 +21,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from ebmbench.core.energy import energy_and_score, energy_score_and_curvature, fixed, score
 from ebmbench.core.torch_compat import FlopCounter
@@ -103,6 +105,19 @@ class Meter:
     def fixed(self) -> "Meter":
         """The network for a chain; its cost is counted here."""
         return Meter(fixed(self.network), self.counts, self._graph, self.seen)
+
+    def gibbs(self, x: Tensor, generator: Generator, beta: float | Tensor = 1.0) -> Tensor:
+        """A Gibbs sweep of a Boltzmann machine, counted."""
+        self._count(x.shape[0], kept=False, passes=self.network.sweep_passes)
+        moved: Tensor = self.network.gibbs(x, generator, beta)
+        return moved
+
+    def free_energy(self, x: Tensor, beta: float | Tensor) -> Tensor:
+        """The energy of a Boltzmann machine at another temperature, counted."""
+        self.counts.energy_evaluations += x.shape[0]
+        self._count(x.shape[0], kept=False)
+        value: Tensor = self.network.free_energy(x, beta)
+        return value
 
     def score(self, x: Tensor, create_graph: bool = False) -> Tensor:
         """s(x), counted: one pass if the network is itself a score, else two, which also give `seen` its energies."""

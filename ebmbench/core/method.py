@@ -5,7 +5,7 @@ can choose it), a class `Settings`, and a class `Method` that draws the noise, k
 buffers, and calls the objective. Methods never import one another.
 """
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
@@ -13,6 +13,9 @@ from torch import Tensor, nn
 from ebmbench.core.dataset import Facts
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw
+
+NO_SCORE = "binary data have no score, which this method matches"
+GAUSSIAN_NOISE = "its noise is continuous, and binary data are told from it at a glance"
 
 
 class Settings(BaseModel):
@@ -26,6 +29,9 @@ class Settings(BaseModel):
 
 class Method(nn.Module):
     """Base of all methods: keeps the settings and the data's facts."""
+
+    no_binary: ClassVar[str] = ""  # why the method does not apply to data of 0 and 1, if it does not
+    no_real: ClassVar[str] = ""  # why it does not apply to other data
 
     def __init__(self, settings: Any, facts: Facts) -> None:
         super().__init__()
@@ -58,7 +64,7 @@ class Method(nn.Module):
     @classmethod
     def skip(cls, settings: Any, facts: Facts) -> str | None:
         """Why this method does not apply to this dataset, or None if it does."""
-        return None
+        return (cls.no_binary if facts.binary else cls.no_real) or None
 
     @classmethod
     def judged(cls, settings: Any, network: Any, facts: Facts) -> Any:

@@ -7,12 +7,13 @@ so they are imported only where they are used.
 import importlib
 import inspect
 import sys
+from collections.abc import Sequence
 from functools import cache
 from types import ModuleType
 from typing import Any, TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
@@ -54,6 +55,31 @@ class Adam(torch.optim.Adam):
         torch._fused_adam_(weights, gradients, means, squares, [], steps, beta1=beta1, beta2=beta2, **options)
 
     step.hooked = True  # type: ignore[attr-defined]  # so that torch does not wrap it
+
+
+class SGD:
+    """θ ← θ − ηg, with the parts of torch's optimisers that the trainer uses. It has no state."""
+
+    def __init__(self, parameters: Sequence[Tensor], lr: float) -> None:
+        self.param_groups: list[dict[str, Any]] = [{"params": list(parameters), "lr": lr}]
+
+    def zero_grad(self) -> None:
+        """Forget all gradients."""
+        for parameter in self.param_groups[0]["params"]:
+            parameter.grad = None
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """Move the weights."""
+        moved = [p for p in self.param_groups[0]["params"] if p.grad is not None]
+        torch._foreach_add_(moved, [p.grad for p in moved], alpha=-self.param_groups[0]["lr"])
+
+    def state_dict(self) -> dict[str, Any]:
+        """Nothing."""
+        return {"state": {}}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Nothing to load."""
 
 
 Layer = TypeVar("Layer", bound=nn.Module)

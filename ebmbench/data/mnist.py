@@ -8,14 +8,8 @@ PAPER = "LeCun, Bottou, Bengio & Haffner, Gradient-based learning applied to doc
 YEAR = 1998
 LICENCE = "CC-BY-SA-3.0"
 CLASSES = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]
-CONTENT = {  # MD5 sums of the unpacked files; torchvision has those of the packed ones
-    "train-images-idx3-ubyte": "6bbc9ace898e44ae57da46a324031adb",
-    "train-labels-idx1-ubyte": "a25bea736e30d166cdddb491f175f624",
-    "t10k-images-idx3-ubyte": "2646ac647ad5339dbf082846283269ea",
-    "t10k-labels-idx1-ubyte": "27ae3e4e09519cfbb04c329615203637",
-}
 
 
 def images(files: Files) -> Images:
     """The official split."""
-    return idx.read(files, "MNIST", CONTENT)
+    return idx.read(files, "MNIST", idx.MNIST)

@@ -17,7 +17,7 @@ from ebmbench.data.common.sources import Source, describe_entry, draw_training_s
 
 @dataclass(frozen=True)
 class Data:
-    """Train and test split `(N, *event)` in float32, images in [−1, 1]; labels and exact density where there are any.
+    """Train and test split `(N, *event)` in float32, images in [−1, 1], binary data 0 and 1; labels and exact density where there are any.
 
     `source` says where the data come from, in the words of `source.json`.
     """
@@ -49,7 +49,8 @@ def draw_data_of_seed(facts: Facts, entry: Dataset, root: Path, prepared: Path, 
     """A training set of the seed's own, and its facts; `facts` are of the prepared one, whose test set stays."""
     train = draw_training_set(facts.name, entry, root, prepared, seed)
     test = np.empty((facts.test, 0))  # only its size is a fact
-    own = Facts.of(facts.name, train.numpy(), test, licence=facts.licence, hash=hash_arrays([train]))
+    digest = hash_arrays([train])
+    own = Facts.of(facts.name, train.numpy(), test, licence=facts.licence, hash=digest, binary=facts.binary)
     return train, own
 
 

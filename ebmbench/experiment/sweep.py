@@ -15,6 +15,7 @@ from ebmbench.config.params import Params
 from ebmbench.config.registry import load, names
 from ebmbench.config.schema import check, known
 from ebmbench.config.sections import Sampling
+from ebmbench.core.binary import offers_gibbs
 from ebmbench.core.dataset import Facts
 from ebmbench.core.method import Settings
 from ebmbench.errors import UserError
@@ -57,18 +58,23 @@ def _combinations(section: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dic
         yield {**section, **combination}, combination
 
 
-def check_cell(params: Params, cell: Cell, facts: Facts | None) -> None:
+def check_cell(params: Params, cell: Cell, facts: Facts | None, binary: bool = False) -> None:
     """Refuse a cell whose settings do not fit one another or its data, which would else show only after training.
 
-    Without facts, before the data are prepared, only what needs none is checked. This reads `sampling` and `metrics`,
+    Without facts, before the data are prepared, only what needs none is checked; `binary` is then what the dataset's
+    source says of itself. This reads `sampling` and `metrics`,
     which `dvc.yaml` does not list for training: no result of training depends on them.
     """
     params = params.on(cell.dataset)
+    binary = binary if facts is None else facts.binary
     _check_weights(cell.root, params.metrics.inception_weights)
+    if binary and params.training.data_noise:
+        found = f"found {params.training.data_noise:g}, allowed: 0, for the data are binary (on {cell.dataset})"
+        raise UserError(f"{PARAMS_YAML}: training.data_noise: {found}")
     seen: set[str] = set()  # networks: most values of a sweep have the same
     for settings, model, _ in cell_settings(params, cell.method):
-        setting = CellSetting(cell, settings, model)
-        if facts is not None and setting.method.skip(settings, facts) is not None:
+        setting = CellSetting(cell, settings, model, binary)
+        if (facts is not None and setting.method.skip(settings, facts) is not None) or setting.skips_binary:
             continue
         setting.check_sampling(params.sampling, facts)
         if facts is not None:
@@ -87,6 +93,12 @@ class CellSetting:
     cell: Cell
     settings: Any
     model: Any
+    binary: bool
+
+    @property
+    def skips_binary(self) -> bool:
+        """Whether the data are binary and the method does not apply to such."""
+        return self.binary and bool(self.method.no_binary)
 
     @property
     def method(self) -> Any:
@@ -107,8 +119,21 @@ class CellSetting:
             if kind == "buffer" or (kind == "data" and not at_data):
                 continue
             sampler = choose_sampler(self, kind, sampling)
-            reason = sampler.misfit(facts, own and _has_levels(self.settings.model), kind == "data")
+            reason = self._misfit(sampler, facts, own and _has_levels(self.settings.model), kind == "data")
             self._refuse(f"methods.{self.cell.method}.sampler." if named else "sampling.sampler.", reason)
+
+    def _misfit(self, sampler: SamplerSettings, facts: Facts | None, levels: bool, at_data: bool) -> str | None:
+        """Why a sampler cannot move such events by such a model, or None."""
+        if self.binary and not sampler.moves_binary:
+            fitting = [name for name in names("samplers") if load("samplers", name).Settings.moves_binary]
+            return f"kind: found {sampler.kind} for binary data, allowed: {', '.join(fitting)}"
+        if sampler.needs_machine and not offers_gibbs(load("models", self.settings.model).Model):
+            fitting = [name for name in names("models") if offers_gibbs(load("models", name).Model)]
+            found = f"kind: found {sampler.kind} for the model {self.settings.model}, which has no Gibbs sweeps"
+            return f"{found}, allowed: models that have them ({', '.join(fitting)})"
+        if self.binary and facts is None:  # the rest is about real states
+            return None
+        return sampler.misfit(facts, levels, at_data)
 
     def check_network(self, facts: Facts) -> None:
         """Build the network, without memory for its weights."""
@@ -122,7 +147,7 @@ class CellSetting:
         method = _build(self.method, self.settings, facts)
         if isinstance(getattr(method, "sampler", None), SamplerSettings):
             at_data = self.method.starts_at_data(self.settings) and params.training.data_noise == 0
-            reason = method.sampler.misfit(facts, _has_levels(self.settings.model), at_data)
+            reason = self._misfit(method.sampler, facts, _has_levels(self.settings.model), at_data)
             self._refuse(f"methods.{self.cell.method}.sampler.", reason)
         buffer = getattr(method, "buffer", None)
         persistent = getattr(self.settings, "init", "persistent") == "persistent"

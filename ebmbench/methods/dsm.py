@@ -48,6 +48,7 @@ class Method(method.Method):
     """Has no state of its own."""
 
     settings: Settings
+    no_binary = method.NO_SCORE
 
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
         """One batch with fresh noise."""

@@ -73,6 +73,7 @@ class Method(method.Method):
     """Keeps the learned log-normaliser `c`."""
 
     settings: Settings
+    no_binary = method.GAUSSIAN_NOISE
 
     def __init__(self, settings: Settings, facts: Facts) -> None:
         super().__init__(settings, facts)

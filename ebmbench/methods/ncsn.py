@@ -57,6 +57,7 @@ class Method(method.Method):
     """Has no state beside the ladder."""
 
     settings: Settings
+    no_binary = method.NO_SCORE
     ladder: Tensor
 
     def __init__(self, settings: Settings, facts: Facts) -> None:

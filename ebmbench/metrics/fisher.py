@@ -14,7 +14,7 @@ def compute(e: Evaluation) -> Value:
     Of a model with noise levels it is the score of the narrowest.
     """
     x = e.test.double()
-    truth = e.truth.score(x)
+    truth = e.smooth_truth.score(x)
     errors = (e.score(x) - truth).square().sum(1)
     size = truth.square().sum(1).mean()
     spread = float(errors.std() / len(x) ** 0.5 / size)

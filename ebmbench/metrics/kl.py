@@ -1,4 +1,6 @@
-"""Kullback-Leibler divergence from data to model, KL(p‖q) = ∫ p (log p − log q), by quadrature."""
+"""Kullback-Leibler divergence from data to model, KL(p‖q) = ∫ p (log p − log q), by quadrature; of binary data, over all states."""
+
+import torch
 
 from ebmbench.metrics.common.evaluation import Evaluation, Value
 
@@ -11,4 +13,5 @@ NEEDS = ("energy", "density")
 def compute(e: Evaluation) -> Value:
     """In nats; punishes a model that misses data."""
     p = e.log_truth.exp()
-    return Value(e.grid.integral(p * (e.log_truth - e.grid.log_q)), n=len(p), protocol=e.grid.protocol)
+    gain = torch.where(p > 0, p * (e.log_truth - e.grid.log_q), 0.0)  # 0·log 0 = 0
+    return Value(e.grid.integral(gain), n=len(p), protocol=e.grid.protocol)

@@ -17,7 +17,7 @@ NEEDS = ("energy", "density")
 
 def compute(e: Evaluation) -> Value:
     """What the energy says, whatever a sampler makes of it."""
-    regions, count = e.on_grid("nearest mode", e.nearest_mode), len(e.truth.centres)
+    regions, count = e.on_grid("nearest mode", e.nearest_mode), len(e.smooth_truth.centres)
     found, true = (region_weights(regions, log_density.exp(), count) for log_density in (e.grid.log_q, e.log_truth))
     return Value(weight_error(found, true), n=len(e.grid.points), protocol=e.grid.protocol)
 

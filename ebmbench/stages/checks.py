@@ -51,7 +51,7 @@ def _remember(root: Path, own: str, data: str) -> None:
 
 
 def _check_cells(root: Path, params: Params) -> None:
-    from ebmbench.data.common.sources import require_sampler, source_path
+    from ebmbench.data.common.sources import declares_binary, require_sampler, source_path
     from ebmbench.experiment.sweep import check_cell
     from ebmbench.samplers.common.choice import parse
     from ebmbench.stages.prepare import read_current_facts
@@ -64,7 +64,8 @@ def _check_cells(root: Path, params: Params) -> None:
             require_sampler(dataset, entry, root)
         facts = read_current_facts(prepared_folder(root, dataset), entry, root)
         for method in params.benchmark.methods:
-            check_cell(params, Cell(root, params.benchmark.suite, dataset, method), facts)
+            cell = Cell(root, params.benchmark.suite, dataset, method)
+            check_cell(params, cell, facts, declares_binary(root, entry.source, dataset))
 
 
 def _example_stages(benchmark: Benchmark) -> list[str]:

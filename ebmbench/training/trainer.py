@@ -20,7 +20,7 @@ from ebmbench.config.registry import load
 from ebmbench.core.checkpoint import add_prefix, select_prefix
 from ebmbench.core.meter import Counts, Meter, StepCost
 from ebmbench.core.streams import Draw, draws, normal
-from ebmbench.core.torch_compat import Adam
+from ebmbench.core.torch_compat import SGD, Adam
 from ebmbench.errors import UserError
 from ebmbench.training.divergence import Diverged as Diverged
 from ebmbench.training.divergence import Watch, readings
@@ -102,8 +102,7 @@ class Trainer:
         self.meter, self.step_cost = Meter(self.model, seen=[]), StepCost()
         own = [parameter for parameter in self.method.parameters() if parameter.requires_grad]
         self.parameters: list[Tensor] = [*self.model.parameters(), *own]
-        betas = (job.training.beta1, 0.999)
-        self.optimiser = Adam(self.parameters, lr=job.settings.learning_rate, betas=betas, fused=True)
+        self.optimiser = self._optimiser()
         self.average = Average(self.parameters, job.training.ema)
         self.step = 0
         self.history: dict[str, list[float]] = {}
@@ -111,6 +110,12 @@ class Trainer:
         self.watch = Watch(job.training.divergence, job.training.budget, *self._chains(), size)
         self.healthy = 0  # passes at the last healthy checkpoint; 0: the start
         self.faults: list[dict[str, Any]] = []  # why the run was restarted
+
+    def _optimiser(self) -> Adam | SGD:
+        rate, training = self.job.settings.learning_rate, self.job.training
+        if training.optimiser == "sgd":
+            return SGD(self.parameters, rate)
+        return Adam(self.parameters, lr=rate, betas=(training.beta1, 0.999), fused=True)
 
     def _chains(self) -> tuple[float, float]:
         """Temperature of the training chains, if there are any, and how the energy steers them."""
@@ -135,7 +140,9 @@ class Trainer:
 
     def _update(self) -> tuple[float, float]:
         """One optimiser step; raises `Diverged` before any weight is touched by a bad value."""
-        rate = self.job.settings.learning_rate * 0.5 * (1 + math.cos(math.pi * self.progress))
+        rate = self.job.settings.learning_rate
+        if self.job.training.schedule == "cosine":
+            rate *= 0.5 * (1 + math.cos(math.pi * self.progress))
         rate *= 0.5 ** len(self.faults)
         self.optimiser.zero_grad()
         seen: list[Tensor] = []
@@ -184,9 +191,13 @@ class Trainer:
         return network
 
     def _batch(self, draw: Draw) -> Tensor:
-        """Data drawn with replacement, with a little noise if the protocol says so."""
+        """Data drawn with replacement, with a little noise if the protocol says so; a batch of all data is all of them."""
+        if self.job.training.batch_size == len(self.data):
+            return self._noisy(self.data.to(self.device), draw)
         index = torch.randint(len(self.data), (self.job.training.batch_size,), generator=draw("batch"))
-        x = self.data[index].to(self.device)
+        return self._noisy(self.data[index].to(self.device), draw)
+
+    def _noisy(self, x: Tensor, draw: Draw) -> Tensor:
         if not self.job.training.data_noise:
             return x
         return x + self.job.training.data_noise * self.job.facts.unit * normal(x, draw("data_noise"))

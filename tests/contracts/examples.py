@@ -11,12 +11,15 @@ from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy
 from ebmbench.core.streams import stream
 from ebmbench.data.common.densities import Density
-from tests.conftest import gaussian_facts
+from tests.conftest import binary_facts, gaussian_facts
 
 
 def example_facts(model: str) -> Facts:
-    """Facts of data that suit a model: points in the plane, or images of the model's `EXAMPLE_SHAPE`."""
-    shape = getattr(load("models", model), "EXAMPLE_SHAPE", (2,))
+    """Facts of data that suit a model: points in the plane, images of its `EXAMPLE_SHAPE`, or binary units."""
+    module = load("models", model)
+    if getattr(module, "EXAMPLE_STATES", "real") == "binary":
+        return binary_facts(1, 2, 3)
+    shape = getattr(module, "EXAMPLE_SHAPE", (2,))
     if len(shape) == 1:
         return gaussian_facts(*shape)
     return Facts("images", list(shape), 100, 50, [0.0] * math.prod(shape), [], 0.5, "none", "none", 17, list("ab"))
@@ -30,9 +33,10 @@ def example_network(model: str, seed: int = 0) -> nn.Module:
 
 
 def events(model: str, count: int, dtype: torch.dtype = torch.float32, seed: int = 0) -> Tensor:
-    """Standard normal events of the model's shape."""
-    x = torch.randn(count, *example_facts(model).shape, generator=stream(seed, "events"), dtype=torch.float64)
-    return x.to(dtype)
+    """Standard normal events of the model's shape, or fair coins."""
+    facts = example_facts(model)
+    x = torch.randn(count, *facts.shape, generator=stream(seed, "events"), dtype=torch.float64)
+    return (x > 0).to(dtype) if facts.binary else x.to(dtype)
 
 
 class Ladder:

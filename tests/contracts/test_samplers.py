@@ -12,7 +12,8 @@ from ebmbench.core.streams import stream
 from ebmbench.errors import UserError
 from ebmbench.samplers import langevin
 from ebmbench.samplers.common.choice import parse
-from tests.conftest import gaussian_facts
+from tests.conftest import binary_facts, gaussian_facts
+from tests.contracts.examples import example_network
 
 SAMPLERS = names("samplers")
 pytestmark = pytest.mark.usefixtures("untouched_global_generator")
@@ -23,15 +24,35 @@ def energy(x: torch.Tensor) -> torch.Tensor:
     return 0.5 * x.flatten(1).square().sum(1)
 
 
+class Coins:
+    """Fair coins 0 and 1 as a Boltzmann machine."""
+
+    sweep_passes = 1
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        return 0 * x.flatten(1).sum(1)
+
+    def gibbs(self, x: torch.Tensor, generator: torch.Generator, beta: Any = 1.0) -> torch.Tensor:
+        return (torch.rand(x.shape, generator=generator) < 0.5).to(x.dtype)
+
+    def free_energy(self, x: torch.Tensor, beta: Any = 1.0) -> torch.Tensor:
+        return self(x)
+
+
+def energy_of(name: str) -> Any:
+    return Coins() if states(name) == "binary" else energy
+
+
 def states(name: str) -> str:
-    """What a sampler moves: `real` vectors, `images` alone, or `spins` in {−1, +1}."""
+    """What a sampler moves: `real` vectors, `images` alone, `spins` in {−1, +1}, or `binary` units in {0, 1}."""
     return getattr(load("samplers", name), "EXAMPLE_STATES", "real")
 
 
 def starts(name: str, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     shape = (shape[0], 1, 1, shape[1]) if states(name) == "images" and len(shape) == 2 else shape
     x = torch.randn(shape, generator=stream(0, "x"), dtype=dtype)
-    return torch.where(x > 0, 1.0, -1.0).to(dtype) if states(name) == "spins" else x
+    low = {"spins": -1.0, "binary": 0.0}.get(states(name))
+    return x if low is None else torch.where(x > 0, 1.0, low).to(dtype)
 
 
 def example(name: str) -> Any:
@@ -41,7 +62,7 @@ def example(name: str) -> Any:
 
 
 def run(name: str, x: torch.Tensor, seed: int = 0):
-    return example(name).run(energy, x, stream(seed, "chain"))
+    return example(name).run(energy_of(name), x, stream(seed, "chain"))
 
 
 @pytest.mark.parametrize("name", SAMPLERS)
@@ -73,8 +94,10 @@ def test_diagnostics_are_finite_scalars(name: str) -> None:
 
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_nothing_of_the_chain_stays_in_the_graph_of_the_loss(name: str) -> None:
-    models = load("models", "mlp")
-    meter = Meter(models.Model(models.Settings(width=4), gaussian_facts(2)).initialise(stream(0, "weights")))
+    meter = Meter(example_network("mlp"))
+    if states(name) == "binary":
+        models = load("models", "rbm")
+        meter = Meter(models.Model(models.Settings(hidden=2), binary_facts(2)).initialise(stream(0, "weights")))
     chain = example(name).run(meter, starts(name, 6, 2), stream(0, "chain"))
     before = meter.counts.passes
     meter.backward(meter(chain.x).sum())
@@ -87,7 +110,7 @@ def test_fitting_the_settings_is_scaling_and_shifting_the_data(name: str) -> Non
     settings = example(name)
     # A warp mixes pixels: it commutes with a shift that is the same for all of them.
     facts = replace(gaussian_facts(2, scale=3.0), mean=[6.0, 6.0] if states(name) == "images" else [6.0, -3.0])
-    if states(name) == "spins":
+    if states(name) in ("spins", "binary"):
         assert settings.fit_to(facts) == settings
         return
     mean = torch.tensor(facts.mean, dtype=torch.float64)
@@ -102,9 +125,10 @@ def test_a_target_stays_in_place(name: str) -> None:
     module, x = load("samplers", name), starts(name, 20_000, 2, dtype=torch.float64)
     if module.STATIONARY is None:
         pytest.skip("its file says that no target stays in place")
-    chain = module.Settings(**module.STATIONARY).run(energy, x, stream(0, "chain"))
-    assert chain.x.mean(0).abs().max() < 0.03
-    assert (chain.x.var(0) - 1).abs().max() < 0.04
+    chain = module.Settings(**module.STATIONARY).run(energy_of(name), x, stream(0, "chain"))
+    ends = 2 * chain.x - 1 if states(name) == "binary" else chain.x
+    assert ends.mean(0).abs().max() < 0.03
+    assert (ends.var(0) - 1).abs().max() < 0.04
 
 
 @pytest.mark.parametrize("name", SAMPLERS)
@@ -151,6 +175,7 @@ def test_a_wrong_section_is_one_clear_line(section: dict[str, object], words: st
     ("name", "more", "key"),
     [
         ("gibbs", {}, "sampler.kind: found gibbs"),
+        ("block_gibbs", {}, "sampler.kind: found block_gibbs for an energy without Gibbs sweeps"),
         ("elastic_langevin", {}, "sampler.kind: found elastic_langevin for events .2., allowed: for images"),
         ("annealed_langevin", {"denoise": True}, "sampler.denoise: found true"),
         ("independence", {"centre": [0.0]}, "sampler.centre: found 1 numbers, allowed: 2"),

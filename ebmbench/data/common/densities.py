@@ -1,11 +1,14 @@
 """Densities that are known exactly: samples, log p, the score, the modes, and the same density with noise added."""
 
 import math
+from collections.abc import Sequence
 from typing import Protocol, Self
 
 import torch
 from torch import Generator, Tensor
 from torch.special import log_ndtr
+
+from ebmbench.core.binary import index_of, states
 
 
 class Density(Protocol):
@@ -120,6 +123,39 @@ class Squares:
         low = torch.where(mirrored, -lower, upper)
         log_high, log_low = log_ndtr(high), log_ndtr(low)
         return log_high + torch.log(-torch.expm1(log_low - log_high)) - math.log(self.side)
+
+
+class Table:
+    """A distribution of few binary units by the log-probabilities of all their states, in the order of `states`.
+
+    `population` `(N, *shape)` lists equally likely events, if the distribution is made of such: then a training set of N
+    events is the whole population, each once. A table has no score, no centres and no noisy version.
+    """
+
+    def __init__(self, log_p: Tensor, shape: Sequence[int], population: Tensor | None = None) -> None:
+        self.log_p = log_p.double() - log_p.double().logsumexp(0)
+        self.shape = list(shape)
+        self.population = population
+
+    @classmethod
+    def of_population(cls, events: Tensor) -> "Table":
+        """Equally likely events `(N, *shape)`; an event that is listed twice is twice as likely."""
+        counts = index_of(events).bincount(minlength=2 ** events[0].numel())
+        return cls(counts.double().log(), events.shape[1:], events.float())
+
+    def sample(self, count: int, generator: Generator) -> Tensor:
+        """Independent draws in float32, shape `(count, *shape)`."""
+        which = torch.multinomial(self.log_p.exp(), count, replacement=True, generator=generator)
+        bits = which[:, None] >> torch.arange(math.prod(self.shape)) & 1
+        return bits.float().reshape(-1, *self.shape)
+
+    def log_prob(self, x: Tensor) -> Tensor:
+        """log p(x), −∞ for states that never occur."""
+        return self.log_p[index_of(x)]
+
+    def events(self) -> Tensor:
+        """All states, `(2^n, *shape)` in float64."""
+        return states(math.prod(self.shape)).reshape(-1, *self.shape)
 
 
 def _log_phi(z: Tensor) -> Tensor:

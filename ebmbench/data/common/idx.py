@@ -18,6 +18,12 @@ from ebmbench.data.common.files import Files, Recipe, RequiredFile, read_chunks
 from ebmbench.data.common.images import Images
 from ebmbench.errors import UserError
 
+MNIST = {  # MD5 sums of its unpacked files; torchvision has those of the packed ones
+    "train-images-idx3-ubyte": "6bbc9ace898e44ae57da46a324031adb",
+    "train-labels-idx1-ubyte": "a25bea736e30d166cdddb491f175f624",
+    "t10k-images-idx3-ubyte": "2646ac647ad5339dbf082846283269ea",
+    "t10k-labels-idx1-ubyte": "27ae3e4e09519cfbb04c329615203637",
+}
 # What torchvision raises on a file that is not whole: only possible if sums are not checked.
 BROKEN = (AssertionError, ValueError, RuntimeError, IndexError, KeyError, EOFError, OSError, zlib.error, MemoryError)
 

@@ -26,6 +26,10 @@ class Images:
     test_labels: Tensor | None = None
     levels: int = 256
 
+    def binarised(self, threshold: int) -> "Images":
+        """In black and white, 0 and 1: on from `threshold` on. Labels are left out."""
+        return Images(*((split >= threshold).to(torch.uint8) for split in (self.train, self.test)), levels=2)
+
 
 def draw_subset(count: int, most: int, dataset: str, split: str) -> Tensor:
     """Indices of at most `most` of `count` rows: all, or a fixed random subset in ascending order.

@@ -5,9 +5,10 @@ The datasets that ship with ebmbench are such Python files; a dataset of the use
 the folder is named as the source: `mine` means `mine/dataset.py`, and DVC sees all files of the folder. A source that
 reads anything else of the project is refused, since DVC would not notice an edit of it.
 A NumPy file has shape (N, …). Of type uint8 and shape (N, H, W) or (N, C, H, W) it holds images of 256 grey values; an
-.npz may hold them as `x` and labels as `y`.
+.npz may hold them as `x` and labels as `y`. A Python file with `BINARY = True` gives binary data, events of 0 and 1.
 """
 
+import ast
 import hashlib
 import importlib.util
 import inspect
@@ -29,7 +30,7 @@ from ebmbench.config.sections import Dataset
 from ebmbench.core.dataset import UNVERIFIED, Facts, from_levels
 from ebmbench.core.streams import stream
 from ebmbench.data.common.arrays import add_channels, are_images, check_rows, encode_labels, read_arrays, to_rows
-from ebmbench.data.common.densities import Density
+from ebmbench.data.common.densities import Density, Table
 from ebmbench.data.common.files import Files
 from ebmbench.data.common.images import DATA_SEED, Images, check_images, image_facts
 from ebmbench.errors import UserError, in_words
@@ -39,6 +40,7 @@ from ebmbench.workspace.layout import PARAMS_YAML
 from ebmbench.workspace.reads import Reads, listening
 
 CONTRACT = ("sample", "log_prob", "score", "smoothed", "centres")  # what baselines and metrics ask of a density
+OF_BINARY = CONTRACT[:2]  # and of a distribution of binary units
 MAIN = "dataset.py"  # of a source that is a folder
 Sampler = tuple[Callable[[int, Generator], Any], str]
 
@@ -47,7 +49,8 @@ Sampler = tuple[Callable[[int, Generator], Any], str]
 class Source:
     """Train and test split `(N, *event)` in float32, and the exact density where the source gives one.
 
-    Of images the splits are uint8 `(N, C, H, W)` below `levels`; `classes` names the labels, if there are any.
+    Of images the splits are uint8 `(N, C, H, W)` below `levels`; `classes` names the labels, if there are any. Binary
+    data have no levels: they are 0 and 1, in uint8 if they come from images.
     """
 
     train: Tensor
@@ -59,19 +62,21 @@ class Source:
     levels: int | None = None
     classes: list[str] = field(default_factory=list)
     verified: bool = True
+    binary: bool = False
     origin: dict[str, Any] = field(default_factory=dict)
     """What was read: `files`, their hashes by path, and `sha256` of these with the code of the package they use."""
 
     def values(self) -> tuple[Tensor, Tensor]:
         """Both splits as training sees them: float32, images in [−1, 1]."""
         if self.levels is None:
-            return self.train, self.test
+            return self.train.float(), self.test.float()
         return from_levels(self.train, self.levels), from_levels(self.test, self.levels)
 
     def facts(self, name: str, digest: str) -> Facts:
         """The facts of the dataset `name`, whose content has the hash `digest`."""
         if self.levels is None:
-            return Facts.of(name, self.train.numpy(), self.test.numpy(), licence=self.licence, hash=digest)
+            splits, more = (self.train.numpy(), self.test.numpy()), {"licence": self.licence, "hash": digest}
+            return Facts.of(name, *splits, **more, binary=self.binary)
         more = {"licence": self.licence, "hash": digest, "classes": self.classes}
         return image_facts(name, self.train, self.test, self.levels, **more)
 
@@ -158,6 +163,18 @@ def source_path(root: Path, source: str, name: str) -> Path:
     return path
 
 
+def declares_binary(root: Path, source: str, name: str) -> bool:
+    """Whether a Python source says `BINARY = True`, read without running it."""
+    path = source_path(root, source, name)
+    if path.suffix != ".py":
+        return False
+    try:
+        tree = ast.parse(text_of(path))
+    except (SyntaxError, ValueError):  # `prepare` will say so
+        return False
+    return any(ast.unparse(node) == "BINARY = True" for node in tree.body)
+
+
 @contextmanager
 def _watch(reads: Reads, entry: Dataset, name: str) -> Iterator[None]:
     """Note the files that a source reads; each must be the source or in its folder, and must not change."""
@@ -213,11 +230,18 @@ def _open_python(name: str, entry: Dataset, path: Path, reads: Reads) -> Source:
     density = _density(function)
     sampler = _sampler(function, density, entry.source, name)
     sizes = {"train": entry.train, "test": entry.test}
-    train, test = (_draw(sampler, n, stream(DATA_SEED, "data", name, split), name) for split, n in sizes.items())
+    whole = getattr(density, "population", None)
+    train, test = (
+        whole
+        if whole is not None and len(whole) == n
+        else _draw(sampler, n, stream(DATA_SEED, "data", name, split), name)
+        for split, n in sizes.items()
+    )
     if train.shape[1:] != test.shape[1:]:
         found = f"{sampler[1]}: found shapes {tuple(train.shape)} and {tuple(test.shape)}"
         raise UserError(f"{found}, allowed: events of one shape (params.yaml: datasets.{name})")
-    return Source(train, test, density, getattr(module, "LICENCE", "unknown"))
+    binary = _is_binary(module, name, train, test)
+    return Source(train, test, density, getattr(module, "LICENCE", "unknown"), binary=binary)
 
 
 def _draw(sampler: Sampler, count: int, generator: Generator, name: str) -> Tensor:
@@ -237,9 +261,10 @@ def _sampler(function: Callable[..., Any], density: Density | None, source: str,
             allowed = "allowed: (count, generator), (files), or none for a density"
             raise UserError(f"{call}: found {signature}, {allowed} {where}") from error
         return function, f"{call}(count, generator)"
-    if lacking := [part for part in CONTRACT if not hasattr(density, part)]:
+    contract = OF_BINARY if isinstance(density, Table) else CONTRACT
+    if lacking := [part for part in contract if not hasattr(density, part)]:
         found = f"found {type(density).__name__} without {', '.join(lacking)}"
-        raise UserError(f"{call}(): {found}, allowed: a density with {', '.join(CONTRACT)} {where}")
+        raise UserError(f"{call}(): {found}, allowed: a density with {', '.join(contract)} {where}")
     assert density is not None
     return density.sample, f"{call}().sample(count, generator)"
 
@@ -253,7 +278,21 @@ def _open_images(
     reads.leave_out(*files.roots, files.downloads)  # published files, each checked by its sum
     verified = files.verify or not getattr(module, "FILES", True)  # a dataset without files has none to doubt
     licence = getattr(module, "LICENCE", "unknown") + ("" if verified else UNVERIFIED)
-    return _image_source(name, function(files), licence, getattr(module, "CLASSES", []), verified)
+    images = function(files)
+    if getattr(module, "BINARY", False):
+        check_images(images, name, [])
+        _is_binary(module, name, images.train, images.test)
+        return Source(images.train, images.test, None, licence, verified=verified, binary=True)
+    return _image_source(name, images, licence, getattr(module, "CLASSES", []), verified)
+
+
+def _is_binary(module: ModuleType, name: str, *splits: Tensor) -> bool:
+    """Whether a source says that its data are binary; they must be."""
+    if not getattr(module, "BINARY", False):
+        return False
+    if not all(bool(((split == 0) | (split == 1)).all()) for split in splits):
+        raise UserError(f"datasets.{name}: found BINARY = True with values other than 0 and 1, allowed: 0 and 1")
+    return True
 
 
 def _image_source(name: str, images: Images, licence: str, classes: list[str], verified: bool = True) -> Source:

@@ -16,13 +16,23 @@ import torch
 from torch import Tensor
 
 from ebmbench.config.sections import Metrics as Settings
+from ebmbench.core.binary import FEWEST_VISIBLE
 from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy, score
 from ebmbench.data.common.densities import Density
 from ebmbench.metrics.common.annealing import Bracket, anneal
 from ebmbench.metrics.common.annealing_base import make_base
 from ebmbench.metrics.common.flow import Flow, Resolution
-from ebmbench.metrics.common.quadrature import HALF_WIDTHS, Quadrature, coarsest, in_chunks, integrate, refine, tabulate
+from ebmbench.metrics.common.quadrature import (
+    HALF_WIDTHS,
+    Quadrature,
+    coarsest,
+    enumerate_states,
+    in_chunks,
+    integrate,
+    refine,
+    tabulate,
+)
 from ebmbench.metrics.common.shared import Shared, Tensors
 
 MASS_TOLERANCE = 1e-3
@@ -96,7 +106,7 @@ class Evaluation:
 
     @cached_property
     def grid(self) -> Quadrature:
-        """log q on a grid that holds the model's mass."""
+        """log q on a grid that holds the model's mass; of binary data, on all states."""
         return self._held(self.energy, "the model") if self.subject.flow is None else self._flow_grid()
 
     def _flow_grid(self) -> Quadrature:
@@ -161,16 +171,24 @@ class Evaluation:
     @cached_property
     def test_log_q(self) -> Tensor:
         """log q of each test event."""
-        log_z = self.grid.log_z  # of a flow too: a density whose mass is not 1 is not used
+        log_z, _ = self.log_z  # of a flow too: a density whose mass is not 1 is not used
         if self.subject.flow is not None:
             return self.flow_log_density(self.test)
         with torch.no_grad():
             return -self.energy(self.test.double()) - log_z
 
+    @cached_property
+    def log_z(self) -> tuple[float, str]:
+        """log Z and how it was found: by the model itself, if it has few hidden units, else on the grid."""
+        exact = getattr(self.subject.energy, "log_partition", None)
+        if exact is not None and (found := exact()) is not None:
+            return found, "by enumeration of the machine's own units"
+        return self.grid.log_z, self.grid.protocol
+
     @property
     def test_protocol(self) -> str:
         """How it came about."""
-        how = f"log Z: {self.grid.protocol}" if self.subject.flow is None else self.grid.source
+        how = f"log Z: {self.log_z[1]}" if self.subject.flow is None else self.grid.source
         return f"{len(self.test)} test events; {how}"
 
     @property
@@ -179,6 +197,9 @@ class Evaluation:
         return self._held(lambda x: -self.truth.log_prob(x), "the data")
 
     def _held(self, energy: Energy, whose: str) -> Quadrature:
+        if self.facts.binary:
+            self._require_few_units()
+            return enumerate_states(energy, self.facts.shape)
         self._require_plane()
         grid = integrate(energy, self.facts, self.settings.cells)
         if not grid.held:
@@ -189,6 +210,11 @@ class Evaluation:
     def _require_plane(self) -> None:
         if math.prod(self.facts.shape) != 2:
             raise Unavailable(f"quadrature needs 2 dimensions, the data have {math.prod(self.facts.shape)}")
+
+    def _require_few_units(self) -> None:
+        units = math.prod(self.facts.shape)
+        if units > FEWEST_VISIBLE:
+            raise Unavailable(f"enumeration needs at most {FEWEST_VISIBLE} binary units, the data have {units}")
 
     def share(self, module: str, make: Callable[[], Tensors], **inputs: Any) -> Tensors:
         """What `make()` computes of the data alone: once for all models, if it can be stored (`Shared.obtain`)."""
@@ -239,7 +265,7 @@ class Evaluation:
 
     def nearest_mode(self, x: Tensor) -> Tensor:
         """The index of the nearest mode centre, `(B,)`."""
-        return torch.cdist(x, self.truth.centres).argmin(1)
+        return torch.cdist(x, self.smooth_truth.centres).argmin(1)
 
     @property
     def energy(self) -> Energy:
@@ -278,7 +304,14 @@ class Evaluation:
 
     @property
     def truth(self) -> Density:
-        """The data's exact density."""
+        """The data's exact density; of binary data it has neither score nor modes (see `smooth_truth`)."""
         if self.density is None:
             raise Unavailable("the data's density is not known")
         return self.density
+
+    @property
+    def smooth_truth(self) -> Density:
+        """The data's exact density with its score and its modes."""
+        if self.facts.binary:
+            raise Unavailable("binary data have neither a score nor centres of modes")
+        return self.truth

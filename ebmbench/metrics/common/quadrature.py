@@ -7,16 +7,19 @@ to ~10⁻⁸ with cells of half a mode's deviation.
 
 A log-density that is normalised already (`tabulate`) needs no log Z; if it is dear, a coarser grid that still resolves
 the data will do (`coarsest`).
+
+Of binary data the grid is that of all states, and nothing is approximate (`enumerate_states`).
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.nn.functional import grid_sample
 
+from ebmbench.core.binary import states
 from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy, fixed
 
@@ -32,7 +35,7 @@ DEPTH = 12.0  # nats
 class Quadrature:
     """Midpoints `(G², 2)` row by row, log q there, log Z, the log-area of a cell, and the share of mass outside."""
 
-    axes: tuple[Tensor, Tensor]
+    axes: tuple[Tensor, ...]
     points: Tensor
     log_q: Tensor
     log_z: float
@@ -48,6 +51,8 @@ class Quadrature:
     @property
     def protocol(self) -> str:
         """How the numbers came about."""
+        if not self.axes:
+            return self.source
         axis = self.axes[0]
         rule = f"midpoint rule, {len(axis)}² cells of side {float(axis[1] - axis[0]):.3g}"
         return f"{rule}; {self.source}" if self.source else rule
@@ -86,6 +91,15 @@ def integrate(energy: Energy, facts: Facts, cells: int) -> Quadrature:
             break
     assert grid is not None
     return grid
+
+
+def enumerate_states(energy: Energy, shape: Sequence[int]) -> Quadrature:
+    """All states of few binary units, each of weight one."""
+    units = math.prod(shape)
+    points = states(units).reshape(-1, *shape)
+    minus = -in_chunks(fixed(energy), points)
+    log_z = float(minus.logsumexp(0))
+    return Quadrature((), points, minus - log_z, log_z, 0.0, 0.0, f"all 2^{units} states")
 
 
 def tabulate(log_density: Callable[[Tensor], Tensor], facts: Facts, half_width: float, cells: int) -> Quadrature:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,6 +13,7 @@ from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy
 
 NUMBERS_HELD = 2**16  # norms that wait for their mean
+NO_SWEEPS = "an energy without Gibbs sweeps, allowed: a Boltzmann machine"
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class SamplerSettings(BaseModel):
 
     kind: Any
     steps: int = Field(10, ge=1)
+    moves_binary: ClassVar[bool] = False  # whether events of 0 and 1 stay such events
+    needs_machine: ClassVar[bool] = False  # whether the energy must offer Gibbs sweeps (`core/binary.py`)
 
     @property
     def temperature(self) -> float:
@@ -74,6 +77,14 @@ class SamplerSettings(BaseModel):
     def run(self, energy: Energy, x: Tensor, generator: Generator) -> Chain:
         """Move the chains from `x`; the settings must be in the data's own units (`fit_to`)."""
         raise NotImplementedError
+
+
+class MachineSettings(SamplerSettings):
+    """What a sampler needs that moves by a Boltzmann machine's own sweeps."""
+
+    steps: int = Field(1, ge=1, description="sweeps")
+    moves_binary: ClassVar[bool] = True
+    needs_machine: ClassVar[bool] = True
 
 
 class SteppingSettings(SamplerSettings):
