@@ -99,7 +99,7 @@ class Record:
     def _criteria(self) -> Iterator[dict[str, Any]]:
         for i, criterion in enumerate(self.file.CLAIM.criteria):
             once_more = self.repeated.findings[i].as_dict() if self.repeated else None
-            rule = {"key": criterion.key, "says": criterion.says, "rule": criterion.rule, "exact": criterion.exact}
+            rule = {name: getattr(criterion, name) for name in ("key", "says", "rule", "exact", "published")}
             yield {**rule, "finding": self.decision.findings[i].as_dict(), "again": once_more}
 
     def _rows(self) -> Iterator[list[Any]]:
@@ -139,7 +139,8 @@ def _lines(record: Record) -> Iterator[str]:
     yield f"{record.name}: {entry.title} ({entry.paper})"
     for criterion, finding in zip(claim.criteria, record.decision.findings, strict=True):
         yield f"  {criterion.says}"
-        yield f"    rule    {criterion.rule}"
+        published = "" if criterion.published is None else f"; published: {criterion.published:g}"
+        yield f"    rule    {criterion.rule}{published}"
         yield f"    found   {_numbers(criterion, finding)}"
         yield f"    →       {finding.verdict}{f' ({finding.note})' if finding.note else ''}"
     seeds = f"seeds {record.first} … {record.first + claim.seeds - 1}"
