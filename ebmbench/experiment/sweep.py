@@ -127,7 +127,8 @@ class CellSetting:
         if self.binary and not sampler.moves_binary:
             fitting = [name for name in names("samplers") if load("samplers", name).Settings.moves_binary]
             return f"kind: found {sampler.kind} for binary data, allowed: {', '.join(fitting)}"
-        if sampler.needs_machine and not offers_gibbs(load("models", self.settings.model).Model):
+        kind = "binary" if self.binary else "real"
+        if kind in sampler.needs_machine and not offers_gibbs(load("models", self.settings.model).Model):
             fitting = [name for name in names("models") if offers_gibbs(load("models", name).Model)]
             found = f"kind: found {sampler.kind} for the model {self.settings.model}, which has no Gibbs sweeps"
             return f"{found}, allowed: models that have them ({', '.join(fitting)})"

@@ -53,14 +53,18 @@ class Couplings(NamedTuple):
         return (self(x)[:, None] * beta).squeeze(1)
 
     @torch.no_grad()
-    def gibbs(self, x: Tensor, generator: Generator, beta: float | Tensor = 1.0) -> Tensor:
+    def gibbs(
+        self, x: Tensor, generator: Generator, beta: float | Tensor = 1.0, field: Tensor | float = 0.0
+    ) -> Tensor:
         """Each unit in turn given all others."""
         v = x.flatten(1).clone()
-        fields, thresholds = torch.addmm(self.bias, v, self.couplings), uniform(v, generator)
+        # A unit is on where a number in [0, 1) is below σ(input), that is where its own logit is below the input.
+        thresholds = uniform(v, generator).logit() - field
+        inputs = torch.addmm(self.bias, v, self.couplings)
         slope = beta.squeeze(1) if isinstance(beta, Tensor) else beta
         for unit in range(v.shape[1]):
-            new = (thresholds[:, unit] < torch.sigmoid(slope * fields[:, unit])).to(v.dtype)
-            fields = torch.addmm(fields, (new - v[:, unit])[:, None], self.couplings[unit : unit + 1])
+            new = (thresholds[:, unit] < slope * inputs[:, unit]).to(v.dtype)
+            inputs = torch.addmm(inputs, (new - v[:, unit])[:, None], self.couplings[unit : unit + 1])
             v[:, unit] = new
         return v.reshape(x.shape)
 

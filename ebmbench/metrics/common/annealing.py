@@ -23,7 +23,7 @@ and the two halves in time agree in E and in log p₀: nested R̂ = √(1 + B/W)
 
 A transition is one Hamiltonian proposal of `LEAPFROG` steps, reflected at walls, accepted by Metropolis' rule: it
 leaves f_β exactly in place and can be run backwards. E, its gradient and log p₀ are kept with the state, so that a
-change of β costs nothing.
+change of β costs nothing. Of binary units a transition is a Gibbs sweep, and the path another (`annealing_binary`).
 
 A *pilot* pass finds the step size with an acceptance of `ACCEPTANCE` for each β, and the schedule: temperatures at
 equal steps of ∫ √Var_β(−E − log p₀) dβ, along which each adds alike to the variance of the log-weight (Gelman & Meng
@@ -38,7 +38,7 @@ share near 1/N means that one chain decides; then the error is no more to be tru
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Generator, Tensor
@@ -46,9 +46,9 @@ from torch import Generator, Tensor
 from ebmbench.config.sections import Annealing as Settings
 from ebmbench.core.energy import Energy, energy_and_score, fixed
 from ebmbench.core.streams import stream
-from ebmbench.metrics.common.annealing_base import Base
+from ebmbench.metrics.common.annealing_base import ACCEPTANCE, Base
+from ebmbench.metrics.common.annealing_binary import BinaryPath, Coins
 
-ACCEPTANCE = 0.65  # Beskos et al. 2013: optimal for Hamiltonian proposals in high dimension
 LEAPFROG = 3  # 1 to 5 did alike at equal numbers of gradients
 PILOT = 200  # temperatures of the pilot pass, at least
 GAIN = 0.5  # how fast the pilot's step size follows
@@ -115,6 +115,14 @@ class Path:
         chosen = [torch.where(accept if old.dim() == 1 else accept[:, None], new, old) for new, old in pairs]
         return State(*chosen), gain.clamp_max(0).exp().nan_to_num(0)
 
+    def increment(self, state: State, start: float, end: float) -> Tensor:
+        """log f at β = `end` over f at β = `start`, `(B,)`."""
+        return (end - start) * state.log_ratio()
+
+    def slope(self, state: State, beta: float) -> Tensor:
+        """d log f_β/dβ, `(B,)`."""
+        return state.log_ratio()
+
     def _leapfrog(self, state: State, momentum: Tensor, beta: float, step_size: float) -> tuple[State, Tensor]:
         for _ in range(LEAPFROG):
             momentum = momentum + 0.5 * step_size * state.slope(beta)
@@ -124,13 +132,17 @@ class Path:
         return state, momentum
 
 
-def pilot(path: Path, settings: Settings, generator: Generator) -> Schedule:
+AnyPath = Any
+"""`Path`, or `BinaryPath`: from a base to an energy, of real or of binary events."""
+
+
+def pilot(path: AnyPath, settings: Settings, generator: Generator) -> Schedule:
     """The schedule, and a step size for each of its temperatures, from a forward pass that is then forgotten."""
     betas = sigmoid(max(PILOT, settings.temperatures // 4))
     state = path.at(path.base.draw(max(2, settings.chains // 2), generator))
     log_step, steps, speeds = 0.5 * math.log(settings.step_size), [], []
     for beta in betas.tolist():
-        speeds.append(state.log_ratio().std().item())
+        speeds.append(path.slope(state, beta).std().item())
         state, acceptance = path.transition(state, beta, math.exp(log_step), generator)
         log_step += GAIN * (acceptance.mean().item() - ACCEPTANCE)
         steps.append(log_step)
@@ -224,9 +236,9 @@ class Settlement(NamedTuple):
         return f"nested R̂ {self.r_hat:.3f}, mean energy {self.after:.4g}, of samples {self.before:.4g}"
 
 
-def anneal(energy: Energy, base: Base, settings: Settings, samples: Tensor | str) -> Bracket:
+def anneal(energy: Energy, base: Base | Coins, settings: Settings, samples: Tensor | str) -> Bracket:
     """Both estimates, the reverse one from chains that settle after samples; or why there are no samples."""
-    path = Path(energy, base)
+    path = BinaryPath(energy, base) if isinstance(base, Coins) else Path(energy, base)
     schedule = pilot(path, settings, stream(0, "ais", "pilot"))
     log_w, ends = forward(path, schedule, settings.chains, stream(0, "ais", "forward"))
     ahead = Estimate.of(log_w)
@@ -241,7 +253,7 @@ def anneal(energy: Energy, base: Base, settings: Settings, samples: Tensor | str
     return Bracket(ahead, back, "", protocol, f"chains {after} ({found})")
 
 
-def _starts(base: Base, samples: Tensor | str, log_w: Tensor, ends: Tensor) -> Tensor | str:
+def _starts(base: Base | Coins, samples: Tensor | str, log_w: Tensor, ends: Tensor) -> Tensor | str:
     """Two groups of starts `(2, N/2, d)`, samples (moved into the box) and forward ends; or why none."""
     if isinstance(samples, str):
         return samples
@@ -257,7 +269,7 @@ def _starts(base: Base, samples: Tensor | str, log_w: Tensor, ends: Tensor) -> T
     return torch.stack([chosen, ends[index]])
 
 
-def settle(path: Path, starts: Tensor, steps: int, step_size: float, generator: Generator) -> Settlement:
+def settle(path: AnyPath, starts: Tensor, steps: int, step_size: float, generator: Generator) -> Settlement:
     """Groups of chains `(G, M, d)` after adjusted transitions at β = 1, seen along the second half of these."""
     groups, chains = starts.shape[:2]
     state = path.at(starts.flatten(0, 1))
@@ -278,21 +290,21 @@ def nested_r_hat(draws: Tensor) -> float:
     return math.sqrt(1 + between / within) if within > 0 else math.inf
 
 
-def forward(path: Path, schedule: Schedule, chains: int, generator: Generator) -> tuple[Tensor, Tensor]:
+def forward(path: AnyPath, schedule: Schedule, chains: int, generator: Generator) -> tuple[Tensor, Tensor]:
     """log w of chains from the base to the model, `(chains,)`, and where they end, `(chains, d)`."""
     return _log_weights(path, path.base.draw(chains, generator), schedule, generator)
 
 
-def reverse(path: Path, schedule: Schedule, y: Tensor, generator: Generator) -> Tensor:
+def reverse(path: AnyPath, schedule: Schedule, y: Tensor, generator: Generator) -> Tensor:
     """log w′ of chains from samples of the model, in coordinates `(N, d)`, to the base."""
     return _log_weights(path, y, schedule.reversed(), generator)[0]
 
 
-def _log_weights(path: Path, y: Tensor, schedule: Schedule, generator: Generator) -> tuple[Tensor, Tensor]:
+def _log_weights(path: AnyPath, y: Tensor, schedule: Schedule, generator: Generator) -> tuple[Tensor, Tensor]:
     """A step in β is weighed where the chain is before it; after the last there is no need to move."""
     betas, steps, state = schedule.betas.tolist(), schedule.step_sizes.tolist(), path.at(y)
-    log_w = (betas[1] - betas[0]) * state.log_ratio()
+    log_w = path.increment(state, betas[0], betas[1])
     for k in range(1, len(betas) - 1):
         state, _ = path.transition(state, betas[k], steps[k], generator)
-        log_w = log_w + (betas[k + 1] - betas[k]) * state.log_ratio()
+        log_w = log_w + path.increment(state, betas[k], betas[k + 1])
     return log_w, state.y

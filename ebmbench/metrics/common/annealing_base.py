@@ -22,6 +22,7 @@ from torch.special import ndtr, ndtri
 from ebmbench.core.dataset import Facts
 from ebmbench.core.streams import stream
 
+ACCEPTANCE = 0.65  # Beskos et al. 2013: optimal for Hamiltonian proposals in high dimension
 WIDER = 1.2
 NARROWEST = 0.3
 

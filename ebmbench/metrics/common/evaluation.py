@@ -16,12 +16,13 @@ import torch
 from torch import Tensor
 
 from ebmbench.config.sections import Metrics as Settings
-from ebmbench.core.binary import FEWEST_VISIBLE
+from ebmbench.core.binary import FEWEST_VISIBLE, offers_gibbs
 from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy, score
 from ebmbench.data.common.densities import Density
 from ebmbench.metrics.common.annealing import Bracket, anneal
 from ebmbench.metrics.common.annealing_base import make_base
+from ebmbench.metrics.common.annealing_binary import Coins
 from ebmbench.metrics.common.flow import Flow, Resolution
 from ebmbench.metrics.common.quadrature import (
     HALF_WIDTHS,
@@ -261,7 +262,10 @@ class Evaluation:
             samples = self.samples
         except Unavailable as reason:
             samples = str(reason)
-        return anneal(energy, make_base(self.facts, self.train), self.settings.ais, samples)
+        if self.facts.binary and not offers_gibbs(energy):
+            raise Unavailable("annealing of binary units needs an energy with Gibbs sweeps")
+        base = Coins.of(self.facts) if self.facts.binary else make_base(self.facts, self.train)
+        return anneal(energy, base, self.settings.ais, samples)
 
     def nearest_mode(self, x: Tensor) -> Tensor:
         """The index of the nearest mode centre, `(B,)`."""

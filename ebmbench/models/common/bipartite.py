@@ -1,7 +1,7 @@
 """Two layers of binary units, joined by weights: E(v, h) = −bᵀv − cᵀh − vᵀWh.
 
-Summed over h, the free energy is F_β(v) = −β bᵀv − Σⱼ log(1 + exp β(cⱼ + vᵀW:ⱼ)), and each layer given the other is a row
-of independent coins: p(h = 1 | v) = σ(β(c + vW)), p(v = 1 | h) = σ(β(b + Wh)). So a sweep is two matrix products, and
+Summed over h, the free energy is F_β(v) = −β bᵀv − Σⱼ log(1 + exp β(cⱼ + vᵀW:ⱼ)). Each layer given the other is a row of
+independent coins: p(h = 1 | v) = σ(β(c + vW)), p(v = 1 | h) = σ(β(b + Wh)). So a sweep is two matrix products, and
 log Z is a sum over the states of the smaller layer, with the other one summed out.
 """
 
@@ -43,14 +43,16 @@ class Bipartite(NamedTuple):
         """p(h = 1 | v), `(B, H)`."""
         return torch.sigmoid(torch.addmm(self.hidden_bias, x.flatten(1), self.weight) * beta)
 
-    def visible(self, h: Tensor, beta: float | Tensor = 1.0) -> Tensor:
+    def visible(self, h: Tensor, beta: float | Tensor = 1.0, field: Tensor | float = 0.0) -> Tensor:
         """p(v = 1 | h), `(B, V)`."""
-        return torch.sigmoid(torch.addmm(self.visible_bias, h, self.weight.mT) * beta)
+        return torch.sigmoid(torch.addmm(self.visible_bias, h, self.weight.mT) * beta + field)
 
-    def gibbs(self, x: Tensor, generator: Generator, beta: float | Tensor = 1.0) -> Tensor:
+    def gibbs(
+        self, x: Tensor, generator: Generator, beta: float | Tensor = 1.0, field: Tensor | float = 0.0
+    ) -> Tensor:
         """Hidden units given the visible ones, then visible ones given these."""
         h = draw_units(self.hidden(x, beta), generator)
-        return draw_units(self.visible(h, beta), generator).reshape(x.shape)
+        return draw_units(self.visible(h, beta, field), generator).reshape(x.shape)
 
     def swapped(self) -> "Bipartite":
         """The same machine with its layers in each other's place."""
@@ -66,7 +68,7 @@ class Bipartite(NamedTuple):
 
 
 def logit_of_mean(mean: list[float]) -> Tensor:
-    """log(m/(1 − m)) of each unit's mean, kept away from 0 and 1 by a thousandth: units that never change stay usable."""
+    """log(m/(1 − m)) of each unit's mean, a thousandth away from 0 and 1: units that never change stay usable."""
     share = torch.tensor(mean).clamp(0.001, 0.999)
     return torch.log(share / (1 - share))
 

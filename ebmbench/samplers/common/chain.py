@@ -36,7 +36,7 @@ class SamplerSettings(BaseModel):
     kind: Any
     steps: int = Field(10, ge=1)
     moves_binary: ClassVar[bool] = False  # whether events of 0 and 1 stay such events
-    needs_machine: ClassVar[bool] = False  # whether the energy must offer Gibbs sweeps (`core/binary.py`)
+    needs_machine: ClassVar[tuple[str, ...]] = ()  # "real", "binary": for such data the energy must offer Gibbs sweeps
 
     @property
     def temperature(self) -> float:
@@ -84,7 +84,7 @@ class MachineSettings(SamplerSettings):
 
     steps: int = Field(1, ge=1, description="sweeps")
     moves_binary: ClassVar[bool] = True
-    needs_machine: ClassVar[bool] = True
+    needs_machine: ClassVar[tuple[str, ...]] = ("real", "binary")
 
 
 class SteppingSettings(SamplerSettings):
