@@ -27,9 +27,7 @@ from ebmbench.samplers import block_gibbs, tempering
 from ebmbench.training.trained import load
 from ebmbench.workspace.cell import snapshots
 
-PAPER = (
-    "Fischer & Igel, Empirical Analysis of the Divergence of Gibbs Sampling Based Learning Algorithms for RBMs, 2010"
-)
+PAPER = "Fischer & Igel (2010), on the divergence of Gibbs sampling based learning; numbers: tutorials of PyDeep (2017)"
 YEAR = 2010
 
 CLAIM = Claim(
