@@ -13,10 +13,14 @@ from ebmbench.core.energy import Energy
 def contrastive(energy: Energy, x: Tensor, negatives: Tensor, penalty: float = 0.0) -> tuple[Tensor, Tensor]:
     """The loss for data and negatives, `(B, *event)` each, and the gap mean E(x⁻) − mean E(x⁺).
 
-    Negatives are constants. `penalty` α adds α · mean(E(x⁺)² + E(x⁻)²) (Du & Mordatch 2019).
+    Negatives are constants; they have another shape than data if chains carry hidden units along. `penalty` α adds
+    α · mean(E(x⁺)² + E(x⁻)²) (Du & Mordatch 2019).
     """
-    both = energy(torch.cat([x, negatives.detach()]))
-    on_data, on_negatives = both[: len(x)], both[len(x) :]
+    if negatives.shape[1:] == x.shape[1:]:
+        both = energy(torch.cat([x, negatives.detach()]))
+        on_data, on_negatives = both[: len(x)], both[len(x) :]
+    else:
+        on_data, on_negatives = energy(x), energy(negatives.detach())
     loss = on_data.mean() - on_negatives.mean()
     gap = -loss.detach()
     if penalty:

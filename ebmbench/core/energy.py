@@ -79,6 +79,18 @@ def energy_score_and_curvature(energy: Energy, x: Tensor, directions: Tensor) ->
     return value, s, torch.stack([product.flatten(1).sum(1) for product in along])
 
 
+def complete(energy: Energy, x: Tensor, generator: Callable[[], torch.Generator]) -> Tensor:
+    """Events as what chains of the energy carry: events, but for a model with `complete`, whose rows have hidden units."""
+    own: Any = getattr(getattr(energy, "network", energy), "complete", None)
+    return x if own is None else own(x, generator())
+
+
+def visible_events(energy: Energy, rows: Tensor) -> Tensor:
+    """The events of such rows: the inverse of `complete`."""
+    own: Any = getattr(getattr(energy, "network", energy), "events", None)
+    return rows if own is None else own(rows)
+
+
 def conditional(energy: Energy) -> bool:
     """Whether the energy has noise levels."""
     return hasattr(getattr(energy, "network", energy), "given")

@@ -5,7 +5,7 @@ evaluation costs 1, an input gradient 2 (there and back), and the parameter grad
 its graph holds: 1 for an energy, 2 for a score that was itself differentiated. A network that gives the score as a
 vector needs one pass for it. A second derivative along a direction goes back through both passes of the score and
 costs two more. A Gibbs sweep of a Boltzmann machine with hidden units goes there and back, 2 passes; the machine says
-how many it takes (`sweep_passes`). Counts are integers and the same on every machine, so a faster computer cannot
+how many it takes (`sweep_passes`), and how many its energy, if that takes rounds (`energy_passes`). Counts are integers and the same on every machine, so a faster computer cannot
 stretch a budget.
 
 A pass is no fixed amount of arithmetic: the way back to the weights multiplies twice as many matrices as the way
@@ -90,6 +90,7 @@ class Meter:
         """E(x), counted."""
         self.counts.energy_evaluations += x.shape[0]
         self._count(x.shape[0], kept=torch.is_grad_enabled())
+        self.counts.passes += x.shape[0] * (getattr(self.network, "energy_passes", 1) - 1)  # without a graph
         value: Tensor = self.network(x)
         self._see(value)
         return value

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from ebmbench.config.sections import Kind, Sampling
 from ebmbench.core.dataset import Facts, read_split
-from ebmbench.core.energy import Energy
+from ebmbench.core.energy import Energy, visible_events
 from ebmbench.core.streams import stream
 from ebmbench.errors import UserError
 from ebmbench.experiment.recording import Film, Trace, run_watched
@@ -131,7 +131,8 @@ def draw(trained: Trained, kind: Kind, sampling: Sampling, test: Tensor) -> Samp
     trace = make_trace(energy, trained.facts) if kind == "long" else None
     chain = run_watched(sampler.fit_to(trained.facts), energy, starts.to(device), generator, film, trace)
     run = {"sampler": sampler.model_dump(), "chains": len(starts), "spread": sampling.spread}
-    return replace(_collect(chain, sampler, film, trace), run=run)
+    drawn = replace(chain, x=visible_events(energy, chain.x))
+    return replace(_collect(drawn, sampler, film, trace), run=run)
 
 
 def make_trace(energy: Energy, facts: Facts) -> Trace:
@@ -143,7 +144,7 @@ def make_trace(energy: Energy, facts: Facts) -> Trace:
     ]
 
     def see(x: Tensor) -> Tensor:
-        shadows = x.flatten(1) @ directions.to(x).T
+        shadows = visible_events(energy, x).flatten(1) @ directions.to(x).T
         return torch.cat([energy(x)[:, None], shadows], dim=1) if callable(energy) else shadows
 
     return Trace(names, see)
@@ -179,7 +180,7 @@ def _buffer(trained: Trained, count: int, seed: int) -> Samples | None:
         return None
     check_buffer_size(len(trained.chains), count)
     index = torch.randperm(len(trained.chains), generator=stream(seed, "sample", "buffer"))[:count]
-    return Samples(trained.chains[index], "the training chains", {})
+    return Samples(visible_events(trained.network, trained.chains[index]), "the training chains", {})
 
 
 def check_buffer_size(buffer: int, count: int) -> None:

@@ -5,16 +5,17 @@
 
 The term through the sampler is dropped, as in the paper. `persistent: true` is PCD (Tieleman 2008): chains start at
 data, go on from step to step, and restart at data with probability `reset`. The only difference from `mle` is where
-chains start: here always at data, there at noise. Hinton (2002); Amini 4; Gagnon & Lajoie 4. Differs from the paper:
-Metropolis-adjusted Langevin in place of Gibbs steps, for the data are continuous.
+chains start: here always at data, there at noise. Hinton (2002); Amini 4; Gagnon & Lajoie 4. Differs from the paper: on
+continuous data Metropolis-adjusted Langevin takes the place of Gibbs steps (`sampler: {kind: block_gibbs}`).
 """
 
 from pydantic import Field
-from torch import Tensor
+from torch import Tensor, nn
 
 from ebmbench.core import method
 from ebmbench.core.contrastive import contrastive
 from ebmbench.core.dataset import Facts
+from ebmbench.core.energy import complete
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw
 from ebmbench.samplers import mala
@@ -50,13 +51,20 @@ class Method(method.Method):
         self.sampler = settings.sampler.fit_to(facts)
         self.buffer = Buffer(settings.chains if settings.persistent else 0, facts.shape)
 
+    def initialise(self, draw: Draw, network: nn.Module) -> "Method":
+        """Chains have the network's shape."""
+        self.buffer.fit_to(network)
+        return self
+
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
         """One batch against where its own chains, or persistent ones, have gone."""
+        starts = complete(energy, x, lambda: draw("rows"))
 
         def move(starts: Tensor) -> Chain:
             return self.sampler.run(energy, starts, draw("chain"))
 
-        chain = self.buffer.advance(move, x, self.settings.reset, draw) if self.settings.persistent else move(x)
+        persistent = self.settings.persistent
+        chain = self.buffer.advance(move, starts, self.settings.reset, draw) if persistent else move(starts)
         loss, gap = contrastive(energy, x, chain.x, self.settings.energy_penalty)
         self.last = {"energy_gap": gap, **chain.columns()}
         return loss

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from ebmbench.core import method
 from ebmbench.core.contrastive import contrastive
 from ebmbench.core.dataset import Facts
+from ebmbench.core.energy import complete
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw
 from ebmbench.samplers import mala
@@ -54,7 +55,7 @@ class Method(method.Method):
 
     def initialise(self, draw: Draw, network: nn.Module) -> "Method":
         """All chains start from noise."""
-        self.buffer.start_from_noise(self.facts, draw)
+        self.buffer.start_from_noise(self.facts, draw, network)
         return self
 
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
@@ -70,7 +71,7 @@ class Method(method.Method):
 
         if self.settings.init == "data":
             return move(x)
-        fresh = self.facts.starts(len(x), draw("restart")).to(x.device)
+        fresh = complete(energy, self.facts.starts(len(x), draw("restart")).to(x.device), lambda: draw("rows"))
         if self.settings.init == "noise":
             return move(fresh)
         return self.buffer.advance(move, fresh, self.settings.rejuvenation, draw)

@@ -1,5 +1,7 @@
 """Reverse Kullback-Leibler divergence, KL(q‖p) = ∫ q (log q − log p), by quadrature."""
 
+import torch
+
 from ebmbench.metrics.common.evaluation import Evaluation, Value
 
 PAPER = "Kullback & Leibler, On Information and Sufficiency, 1951"
@@ -14,4 +16,5 @@ def compute(e: Evaluation) -> Value:
     Punishes a model that puts mass where there are no data, and steeply: log p is quadratic in the distance.
     """
     q = e.grid.log_q.exp()
-    return Value(e.grid.integral(q * (e.grid.log_q - e.log_truth)), n=len(q), protocol=e.grid.protocol)
+    loss = torch.where(q > 0, q * (e.grid.log_q - e.log_truth), 0.0)  # 0·log 0 = 0
+    return Value(e.grid.integral(loss), n=len(q), protocol=e.grid.protocol)

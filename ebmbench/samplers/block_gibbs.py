@@ -12,7 +12,7 @@ import torch
 from torch import Generator, Tensor
 
 from ebmbench.core.binary import offers_gibbs
-from ebmbench.core.energy import Energy, fixed
+from ebmbench.core.energy import Energy, complete, fixed
 from ebmbench.errors import UserError
 from ebmbench.samplers.common.chain import NO_SWEEPS, Chain, MachineSettings
 
@@ -41,6 +41,7 @@ class Settings(MachineSettings):
 def block_gibbs(energy: Energy, x: Tensor, steps: int, generator: Generator) -> Chain:
     """Move all chains from `x` (which is left alone) by `steps` sweeps."""
     machine, flips = fixed(energy), torch.zeros(())
+    x = complete(energy, x, lambda: generator)
     for _ in range(steps):
         moved = machine.gibbs(x, generator)  # type: ignore[attr-defined]
         x, flips = moved, flips + (moved != x).float().mean()

@@ -19,7 +19,7 @@ from pydantic import Field
 from torch import Generator, Tensor
 
 from ebmbench.core.binary import offers_gibbs
-from ebmbench.core.energy import Energy, energy_and_score, fixed
+from ebmbench.core.energy import Energy, complete, energy_and_score, fixed
 from ebmbench.samplers.common.chain import Chain, SteppingSettings
 from ebmbench.samplers.common.metropolis import draw_acceptance, select
 from ebmbench.samplers.mala import mala
@@ -56,6 +56,7 @@ class Settings(SteppingSettings):
     def run(self, energy: Energy, x: Tensor, generator: Generator) -> Chain:
         """Sample with these settings."""
         betas = torch.linspace(1, self.hottest, self.levels, dtype=torch.float64).to(x)
+        x = complete(energy, x, lambda: generator)
         kind = MachineLevels if offers_gibbs(energy) else RealLevels
         levels = kind(fixed(energy), betas.repeat_interleave(len(x)), self.step_size)
         return tempering(levels, x, self.steps, self.warmup, generator)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from ebmbench.config.registry import load as load_module
 from ebmbench.core import checkpoint
 from ebmbench.core.dataset import Facts
-from ebmbench.core.energy import score
+from ebmbench.core.energy import score, visible_events
 from ebmbench.core.streams import stream
 from ebmbench.errors import UserError
 from ebmbench.samplers.common.chain import Chain, SamplerSettings
@@ -49,10 +49,12 @@ class Trained:
         return score(self.judged, x)
 
     def sample(self, count: int, seed: int = 0, sampler: SamplerSettings | None = None, spread: float = 1.5) -> Chain:
-        """Chains from noise: by the sampler that is given, else the method's own, else 500 steps of MALA."""
-        chosen = sampler or self.own_sampler or load_module("samplers", "mala").Settings(steps=500, step_size=0.02)
+        """Chains from noise: by the sampler that is given, else the method's own, else 500 steps of MALA or Gibbs."""
+        kind, more = ("block_gibbs", {}) if self.facts.binary else ("mala", {"step_size": 0.02})
+        chosen = sampler or self.own_sampler or load_module("samplers", kind).Settings(steps=500, **more)
         starts = self.facts.starts(count, stream(seed, "sample", "start"), spread)
-        return chosen.fit_to(self.facts).run(self.sampled_by(chosen), starts, stream(seed, "sample", "chain"))
+        chain = chosen.fit_to(self.facts).run(self.sampled_by(chosen), starts, stream(seed, "sample", "chain"))
+        return Chain(visible_events(self.network, chain.x), chain.diagnostics)
 
     def sampled_by(self, sampler: SamplerSettings) -> Any:
         """What a sampler is given: the method's own walks through all noise levels, any other sees the judged one."""

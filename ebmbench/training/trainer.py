@@ -166,6 +166,8 @@ class Trainer:
         """The loss of the next batch; its gradients are in the parameters."""
         if (renew := getattr(self.model, "renew", None)) is not None:  # a network that changes once a step, and no more
             renew()
+        if (follow := getattr(self.model, "follow", None)) is not None:  # one that learns layer by layer
+            follow(self.progress)
         loss: Tensor = self.method(self.meter, self._batch(self._draws(COMMON)), self._draws(self.job.method))
         self.meter.backward(loss)
         return loss
@@ -191,7 +193,7 @@ class Trainer:
         return network
 
     def _batch(self, draw: Draw) -> Tensor:
-        """Data drawn with replacement, with a little noise if the protocol says so; a batch of all data is all of them."""
+        """Data drawn with replacement, with a little noise if the protocol says so; as many as all data: all of them."""
         if self.job.training.batch_size == len(self.data):
             return self._noisy(self.data.to(self.device), draw)
         index = torch.randint(len(self.data), (self.job.training.batch_size,), generator=draw("batch"))

@@ -17,7 +17,7 @@ from ebmbench.methods.ratio_matching import ratio_matching
 from ebmbench.metrics.common.annealing import anneal
 from ebmbench.metrics.common.annealing_binary import BinaryPath, Coins
 from ebmbench.metrics.coupling_error import couplings
-from ebmbench.models import boltzmann, rbm
+from ebmbench.models import boltzmann, dbm, dbn, gaussian_rbm, rbm
 from ebmbench.models.boltzmann import Couplings
 from ebmbench.models.common.bipartite import Bipartite
 from ebmbench.samplers import block_gibbs, tempering
@@ -150,7 +150,7 @@ def test_the_contrast_with_exact_samples_is_the_gradient_of_the_log_likelihood(c
             flat[1] -= 2 * step
             below = float(log_likelihood(model, x))
             flat[1] += step
-        assert -(above - below) / (2 * step) == pytest.approx(float(gradient.view(-1)[1]), abs=1e-8)
+        assert -(above - below) / (2 * step) == pytest.approx(float(gradient.flatten()[1]), abs=1e-8)
 
 
 def test_offsets_change_no_free_energy_but_the_gradient() -> None:
@@ -291,3 +291,147 @@ def test_a_boltzmann_machine_without_hidden_units_can_be_the_ising_grid() -> Non
         model.bias.copy_(-2 * (spins + spins.T).sum(1))
     log_p = -model(states(16).reshape(-1, 1, 4, 4)).detach() - model.log_partition()
     torch.testing.assert_close(log_p, ising.density().log_p, rtol=0, atol=1e-11)
+
+
+def gaussian_machine() -> gaussian_rbm.GaussianMachine:
+    return gaussian_rbm.GaussianMachine(normal(2, 3), normal(2), normal(3), torch.tensor([0.7, 1.3]).double())
+
+
+def test_a_gaussian_machine_is_a_mixture_whose_normaliser_is_known() -> None:
+    m, h = gaussian_machine(), states(3)
+    x = 2 * normal(50, 2, seed=1)
+    joint = ((x[:, None] - m.visible_bias) / m.sigma).square().sum(-1) / 2
+    joint = joint - (x / m.sigma) @ m.weight @ h.T - h @ m.hidden_bias
+    torch.testing.assert_close(m(x), -(-joint).logsumexp(1), rtol=0, atol=1e-12)
+    axis = torch.linspace(-25, 25, 1001, dtype=torch.float64)
+    log_z = float((-m(torch.cartesian_prod(axis, axis))).logsumexp(0)) + 2 * math.log(0.05)
+    assert m.log_partition() == pytest.approx(log_z, abs=1e-9)
+    # p(v | h): the mean that the sweep draws around is where the joint energy is least.
+    means = m.visible_mean(h)
+    torch.testing.assert_close(means, m.visible_bias + m.sigma * (h @ m.weight.T), rtol=0, atol=1e-12)
+    slope = (means - m.visible_bias) / m.sigma**2 - (h @ m.weight.T) / m.sigma
+    assert slope.abs().max() < 1e-12
+
+
+def test_sweeps_of_a_gaussian_machine_keep_its_moments() -> None:
+    m, h = gaussian_machine(), states(3)
+    shift = h @ m.weight.T
+    log_w = h @ m.hidden_bias + shift @ (m.visible_bias / m.sigma) + shift.square().sum(1) / 2
+    w, means = log_w.softmax(0), m.visible_mean(h)
+    mean = w @ means
+    variance = w @ (means - mean).square() + m.sigma.square()
+    which = torch.multinomial(w, 40_000, replacement=True, generator=stream(0, "component"))
+    x = means[which] + m.sigma * torch.randn(40_000, 2, generator=stream(1, "component"), dtype=torch.float64)
+    for step in range(3):
+        x = m.gibbs(x, stream(step, "sweep"))
+    error = (variance / len(x)).sqrt()
+    assert ((x.mean(0) - mean).abs() < 4 * error).all()
+    assert ((x.var(0) / variance - 1).abs() < 0.05).all()
+
+
+def deep(kind: Any, stage: int = 1, seed: int = 0) -> Any:
+    more = {"top": 3} if kind is dbm else {}
+    model = kind.Model(kind.Settings(hidden=3, greedy=0.5, **more), binary_facts(4)).initialise(stream(seed, "w")).double()
+    if stage:
+        model.follow(0.5)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.5 * normal(*parameter.shape, seed=seed)
+    return model
+
+
+def exact_joint(model: Any) -> Tensor:
+    """log of the unnormalised p(v, h¹) of all states, `(2^V, 2^H)`, written out from the definitions."""
+    v, h = states(4), states(3)
+    with torch.no_grad():
+        if isinstance(model, dbm.Model):
+            top = states(3)
+            inner = v @ model.visible_bias
+            both = h @ model.top_weight @ top.T + top @ model.top_bias
+            return inner[:, None] + v @ model.weight @ h.T + h @ model.hidden_bias + both.logsumexp(1)
+        inputs = h @ model.weight.T + model.visible_bias
+        down = (v[:, None] * inputs - inputs.exp().log1p()).sum(-1)
+        top = states(4)
+        both = h @ model.top_weight @ top.T + top @ model.top_bias
+        return down + (h @ model.middle_bias + both.logsumexp(1))
+
+
+@pytest.mark.parametrize("kind", [dbn, dbm])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_bound_of_a_deep_machine_is_below_its_log_likelihood(kind: Any, seed: int) -> None:
+    model = deep(kind, seed=seed)
+    joint = exact_joint(model)
+    assert model.log_partition() == pytest.approx(float(joint.logsumexp((0, 1))), abs=1e-11)
+    exact = joint.logsumexp(1)
+    with torch.no_grad():
+        gap = exact + model(states(4))
+    assert gap.min() > -1e-12
+    assert gap.mean() < 1.5
+    if kind is dbn:
+        draws = torch.stack([model.sampled_bound(states(4), stream(i, "bound")) for i in range(4000)])
+        errors = draws.std(0) / math.sqrt(len(draws))
+        assert (exact - draws.mean(0) > -5 * errors).all()
+        assert float((exact - draws.mean(0)).mean()) < float(gap.mean())
+
+
+@pytest.mark.parametrize("kind", [dbn, dbm])
+@pytest.mark.parametrize("stage", [0, 1])
+def test_sweeps_of_a_deep_machine_keep_the_exact_frequencies(kind: Any, stage: int) -> None:
+    """χ² of at most 128 degrees of freedom: 190 has probability 3·10⁻⁴. Rows are (v, h¹)."""
+    model, count = deep(kind, stage), 60_000
+    if stage:
+        joint = exact_joint(model)
+    else:
+        v, h = states(4), states(3)
+        with torch.no_grad():
+            joint = (v @ model.visible_bias)[:, None] + h @ model.hidden_bias + v @ model.weight @ h.T
+    table = joint.T.flatten().softmax(0)  # the index of a row: v is the lower bits
+    x = Table(table.log(), [7]).sample(count, stream(0, "starts")).double()
+    for step in range(3):
+        x = model.gibbs(x, stream(step, "sweep"))
+    seen, expected = index_of(x).bincount(minlength=128).double(), count * table
+    rare = expected < 5  # these count as one
+    seen, expected = (torch.cat([part[~rare], part[rare].sum()[None]]) for part in (seen, expected))
+    assert float(((seen - expected).square() / expected).sum()) < 190
+
+
+@pytest.mark.parametrize("kind", [dbn, dbm])
+def test_the_second_layer_begins_as_the_first_machine(kind: Any) -> None:
+    """The log-likelihood does not change when it is put on top, but for the small weights of a dbm."""
+    model = deep(kind, stage=0)
+    with torch.no_grad():
+        if kind is dbm:
+            model.top_weight.mul_(1e-4)
+            model.top_bias.zero_()
+        before = -model(states(4)) - model.log_partition()
+        model.follow(0.4)
+        assert int(model.stage) == 0
+        model.follow(0.5)
+        assert int(model.stage) == 1
+        joint = exact_joint(model)
+        after = joint.logsumexp(1) - joint.logsumexp((0, 1))
+    torch.testing.assert_close(after, before, rtol=0, atol=1e-6 if kind is dbm else 1e-11)
+
+
+@pytest.mark.parametrize("kind", [dbn, dbm])
+def test_the_contrast_with_rows_is_the_gradient_of_the_bound(kind: Any) -> None:
+    """Negatives are all states of h¹, each as often as it is likely; finite differences of the bound agree."""
+    model, x = deep(kind), states(4)[[3, 6]]
+    rows = torch.cat([torch.zeros(8, 4).double(), states(3)], dim=1)
+    parameters = dict(model.named_parameters())
+    if kind is dbn:
+        parameters = {name: p for name, p in parameters.items() if name.startswith(("top", "middle"))}
+    else:
+        model.rounds = 200  # the gradient takes the mean field to be at its fixed point
+    with torch.no_grad():
+        weights = (-model(rows)).softmax(0)
+    loss = model(x).mean() - (weights * model(rows)).sum()
+    gradients = torch.autograd.grad(loss, list(parameters.values()))
+    for parameter, gradient in zip(parameters.values(), gradients, strict=True):
+        flat, step, found = parameter.data.view(-1), 1e-6, []
+        for shift in (step, -2 * step):
+            flat[1] += shift
+            with torch.no_grad():
+                found.append(float(model(x).mean()) + model.log_partition())
+        flat[1] += step
+        assert (found[0] - found[1]) / (2 * step) == pytest.approx(float(gradient.flatten()[1]), abs=1e-7)

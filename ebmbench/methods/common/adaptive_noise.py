@@ -86,7 +86,7 @@ class AdaptiveNoise(method.Method):
     def initialise(self, draw: Draw, network: nn.Module) -> Self:
         """The copy is the network as it starts; all chains start from noise."""
         self.frozen = copy.deepcopy(network).requires_grad_(False)
-        self.buffer.start_from_noise(self.facts, draw)
+        self.buffer.start_from_noise(self.facts, draw, network)
         return self
 
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:

@@ -283,11 +283,14 @@ def settle(path: AnyPath, starts: Tensor, steps: int, step_size: float, generato
 
 
 def nested_r_hat(draws: Tensor) -> float:
-    """√(1 + B/W) of draws `(G, M, n)`, each group cut in two halves in time; infinite if nothing moves."""
+    """√(1 + B/W) of draws `(G, M, n)`, each group cut in two halves in time; infinite if nothing moves.
+
+    A number that is the same in all states, such as log p₀ of fair coins, tells nothing: 1.
+    """
     n = draws.shape[-1] // 2
     cut = torch.cat([draws[..., :n], draws[..., draws.shape[-1] - n :]]).flatten(1)
     between, within = cut.mean(1).var().item(), cut.var(1).mean().item()
-    return math.sqrt(1 + between / within) if within > 0 else math.inf
+    return math.sqrt(1 + between / within) if within > 0 else math.inf if between > 0 else 1.0
 
 
 def forward(path: AnyPath, schedule: Schedule, chains: int, generator: Generator) -> tuple[Tensor, Tensor]:

@@ -19,6 +19,7 @@ from ebmbench.config.sections import Metrics as Settings
 from ebmbench.core.binary import FEWEST_VISIBLE, offers_gibbs
 from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy, score
+from ebmbench.core.streams import stream
 from ebmbench.data.common.densities import Density
 from ebmbench.metrics.common.annealing import Bracket, anneal
 from ebmbench.metrics.common.annealing_base import make_base
@@ -108,6 +109,8 @@ class Evaluation:
     @cached_property
     def grid(self) -> Quadrature:
         """log q on a grid that holds the model's mass; of binary data, on all states."""
+        if self.bounded:
+            raise Unavailable("the model's density is not known, only a bound of it (variational_bound)")
         return self._held(self.energy, "the model") if self.subject.flow is None else self._flow_grid()
 
     def _flow_grid(self) -> Quadrature:
@@ -172,11 +175,18 @@ class Evaluation:
     @cached_property
     def test_log_q(self) -> Tensor:
         """log q of each test event."""
+        if self.bounded:
+            raise Unavailable("the model's likelihood is not known, only a bound of it (variational_bound)")
         log_z, _ = self.log_z  # of a flow too: a density whose mass is not 1 is not used
         if self.subject.flow is not None:
             return self.flow_log_density(self.test)
         with torch.no_grad():
             return -self.energy(self.test.double()) - log_z
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the energy of an event is variational, so that −E − log Z is only a lower bound of log q."""
+        return bool(getattr(self.subject.energy, "bounded", False))
 
     @cached_property
     def log_z(self) -> tuple[float, str]:
@@ -262,10 +272,16 @@ class Evaluation:
             samples = self.samples
         except Unavailable as reason:
             samples = str(reason)
-        if self.facts.binary and not offers_gibbs(energy):
+        if not self.facts.binary:
+            return anneal(energy, make_base(self.facts, self.train), self.settings.ais, samples)
+        if not offers_gibbs(energy):
             raise Unavailable("annealing of binary units needs an energy with Gibbs sweeps")
-        base = Coins.of(self.facts) if self.facts.binary else make_base(self.facts, self.train)
-        return anneal(energy, base, self.settings.ais, samples)
+        if (deep := getattr(energy, "partition_machine", None)) is None:
+            return anneal(energy, Coins.of(self.facts), self.settings.ais, samples)
+        # The normaliser of a deep model is that of a machine with other visible units, which are drawn given events.
+        machine, lift = deep(), lambda x: energy.lift(x.double(), stream(0, "ais", "lift"))  # type: ignore[attr-defined]
+        coins = Coins([len(machine.visible_bias)], torch.zeros_like(machine.visible_bias))
+        return anneal(machine, coins, self.settings.ais, samples if isinstance(samples, str) else lift(samples))
 
     def nearest_mode(self, x: Tensor) -> Tensor:
         """The index of the nearest mode centre, `(B,)`."""

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ebmbench.core.dataset import Facts
+from ebmbench.core.energy import complete
 from ebmbench.core.streams import Draw
 from ebmbench.samplers.common.chain import Chain
 
@@ -26,9 +27,16 @@ class Buffer(nn.Module):
         self.register_buffer("chains", torch.zeros(count, *shape))
         self.register_buffer("begun", torch.zeros(count, dtype=torch.bool))
 
-    def start_from_noise(self, facts: Facts, draw: Draw) -> None:
-        """Start all chains from noise as wide as the data."""
-        self.chains.copy_(facts.starts(len(self.chains), draw("buffer")))
+    def fit_to(self, network: nn.Module) -> None:
+        """Make room for the hidden units that chains of some networks carry along."""
+        if (units := getattr(network, "row_units", None)) is not None:
+            self.chains = torch.zeros(len(self.chains), units)
+
+    def start_from_noise(self, facts: Facts, draw: Draw, network: nn.Module) -> None:
+        """Start all chains of a network from noise as wide as the data."""
+        self.fit_to(network)
+        starts = facts.starts(len(self.chains), draw("buffer"))
+        self.chains.copy_(complete(network, starts, lambda: draw("rows")))
         self.begun.fill_(True)
 
     def advance(self, move: Callable[[Tensor], Chain], fresh: Tensor, rate: float, draw: Draw) -> Chain:
