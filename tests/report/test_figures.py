@@ -194,6 +194,21 @@ def test_quality_is_drawn_against_flops_where_they_were_counted(
     assert "FLOPs" not in image.caption
 
 
+def test_a_likelihood_is_drawn_below_zero_too_on_an_axis_of_its_own(
+    root: Path, params: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[Any] = []
+    monkeypatch.setattr(cost, "save", lambda figure, file: kept.append(figure))
+    results = collect_results(root, params, collect(root, params))
+    one = results.frame.iloc[:1].assign(metric="log_likelihood", direction="higher", method="mean_field", value=-3.0)
+    curves = results.curves.assign(metric="log_likelihood", value=-results.curves["value"])
+    frame = pd.concat([results.frame[results.frame["metric"] != "log_likelihood"], one])
+    (image,) = cost.draw(replace(results, frame=frame, curves=curves), tmp_path)
+    assert {axis.get_yscale() for axis in kept[0].axes} == {"linear"}
+    assert max(kept[0].axes[0].lines[0].get_ydata()) < 0
+    assert "the mean-field baseline" in image.caption
+
+
 def test_more_rows_than_a_figure_holds_make_a_second_one(root: Path, params: dict[str, Any], tmp_path: Path) -> None:
     results = Results(collect(root, params), root=root)
     with pytest.MonkeyPatch.context() as patch, apply_theme():

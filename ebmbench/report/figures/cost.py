@@ -5,7 +5,8 @@ against the FLOPs of their matrix products, where they were counted, and against
 depend on the machine. FLOPs are known at the end of a run; every step of a run costs the same, so at an earlier moment
 they are the same share of the whole as the passes are. A line is the median over the seeds that have a
 value, a band their range, a marker a moment at which the model was judged; the last is the end of training. A dashed
-line is the Gaussian baseline, which learns moments only. Images have a figure of their own, of short runs: the one kind
+line is the Gaussian baseline, which learns moments only (of binary data, that of independent units). A likelihood has a
+linear axis, for each dataset its own. Images have a figure of their own, of short runs: the one kind
 of samples that every method has at every moment.
 """
 
@@ -23,7 +24,7 @@ from matplotlib.lines import Line2D
 
 from ebmbench.report.figures.theme import WIDTH, colour, marker, plain_ticks, save
 from ebmbench.report.results.frame import variant
-from ebmbench.report.results.groups import short_name
+from ebmbench.report.results.groups import direction, short_name
 from ebmbench.report.results.suite import Results
 from ebmbench.report.statistics.seeds import summarise
 from ebmbench.report.text.images import Image
@@ -31,7 +32,7 @@ from ebmbench.report.text.images import Image
 SECTION = "costs"
 ORDER = 10
 
-REFERENCE = "gaussian"
+REFERENCES = {"gaussian": "Gaussian", "mean_field": "mean-field"}
 ACROSS = 4  # datasets beside each other
 HEIGHT = 2.6  # inches of a panel
 ALONE = 7.0  # inches of the page that one dataset takes
@@ -47,6 +48,8 @@ class Part:
     metric: str
     curves: pd.DataFrame
     file: str
+    scale: str
+    reference: str
 
     @property
     def name(self) -> str:
@@ -70,15 +73,23 @@ class Part:
 
 
 def draw(results: Results, folder: Path) -> list[Image]:
-    """A figure for each main metric that has positive values: of toy data, and of images."""
+    """A figure for each main metric: of toy data, and of images."""
     curves = results.curves
     if curves.empty:
         return []
     names = [variant(method, settings) for method, settings in zip(curves["method"], curves["settings"], strict=True)]
     curves = number_moments(curves.assign(variant=names, flops=share_flops(curves, results.frame)))
-    known = curves[(curves["value"] > 0) & (curves["seconds"] > 0)]
-    parts = [Part(str(metric), rows, f"cost-{metric}.svg") for metric, rows in known.groupby("metric", sort=False)]
-    return [_figure(results.frame, part, folder) for part in parts]
+    timed = curves[curves["value"].notna() & (curves["seconds"] > 0)].groupby("metric", sort=False)
+    parts = [_part(results.frame, str(metric), rows) for metric, rows in timed]
+    return [_figure(results.frame, part, folder) for part in parts if len(part.curves)]
+
+
+def _part(frame: pd.DataFrame, metric: str, curves: pd.DataFrame) -> Part:
+    """A likelihood on a linear axis, any other metric on a logarithmic one, where it is positive."""
+    scale = "linear" if direction(frame, metric) == "higher" else "log"
+    known = [name for name in REFERENCES if summarise(frame[frame["method"] == name], metric).values]
+    shown = curves if scale == "linear" else curves[curves["value"] > 0]
+    return Part(metric, shown, f"cost-{metric}.svg", scale, known[0] if known else "gaussian")
 
 
 def _figure(frame: pd.DataFrame, part: Part, folder: Path) -> Image:
@@ -86,34 +97,35 @@ def _figure(frame: pd.DataFrame, part: Part, folder: Path) -> Image:
     across, down = min(ACROSS, len(part.datasets)), math.ceil(len(part.datasets) / ACROSS)
     rows = len(part.axes) * down
     figure = Figure(figsize=(WIDTH if across > 1 else ALONE, HEIGHT * rows + 0.6), layout="constrained")
-    axes = figure.subplots(rows, across, squeeze=False, sharey=True)
+    axes = figure.subplots(rows, across, squeeze=False, sharey=part.scale == "log")
     stacks = list(_stacks(axes, len(part.axes)))
     for dataset, stack in zip(part.datasets, stacks, strict=False):
         for axis, by in zip(stack, part.axes, strict=True):
-            _panel(axis, part.curves[part.curves["dataset"] == dataset], by, part.variants)
-            _reference(axis, frame[frame["dataset"] == dataset], part.metric)
+            _panel(axis, part.curves[part.curves["dataset"] == dataset], by, part)
+            _reference(axis, frame[frame["dataset"] == dataset], part)
         stack[0].set_title(dataset)
     for axis in (axis for stack in stacks[len(part.datasets) :] for axis in stack):
         axis.set_axis_off()
     for row in axes:
         row[0].set_ylabel(part.name)
-    plain_ticks(axes[0, 0].yaxis, *axes[0, 0].get_ylim())  # all panels share it
-    figure.legend(handles=_legend(part.variants), loc="outside lower center", ncols=min(8, len(part.variants) + 1))
+    if part.scale == "log":
+        plain_ticks(axes[0, 0].yaxis, *axes[0, 0].get_ylim())  # all panels share it
+    figure.legend(handles=_legend(part), loc="outside lower center", ncols=min(8, len(part.variants) + 1))
     save(figure, folder / part.file)
     return _image(part)
 
 
-def _panel(axis: Axes, rows: pd.DataFrame, by: str, variants: list[str]) -> None:
+def _panel(axis: Axes, rows: pd.DataFrame, by: str, whole: Part) -> None:
     rows = rows[rows[by].notna()]
     if rows.empty:
         axis.set_axis_off()
         return
     for name, part in rows.groupby("variant", sort=False):
         points = compute_medians(part)
-        style = _style(str(name), variants)
+        style = _style(str(name), whole.variants)
         axis.plot(points[by], points["median"], linewidth=1.3, markersize=4.5, markeredgewidth=0, **style)
         axis.fill_between(points[by], points["low"], points["high"], color=style["color"], alpha=0.13, linewidth=0)
-    axis.set(xscale="log", yscale="log", xlabel=AXES[by])
+    axis.set(xscale="log", yscale=whole.scale, xlabel=AXES[by])
     low, high = rows[by].min(), rows[by].max()
     axis.set_xlim(low / 1.25, high * 1.25)
     plain_ticks(axis.xaxis, *axis.get_xlim())
@@ -163,15 +175,16 @@ def _style(name: str, variants: list[str]) -> dict[str, Any]:
     return {"color": colour(name), "marker": marker(name), "linestyle": line}
 
 
-def _reference(axis: Axes, rows: pd.DataFrame, metric: str) -> None:
-    known = summarise(rows[rows["method"] == REFERENCE], metric).median
-    if known is not None and known > 0:
-        axis.axhline(known, color=colour(REFERENCE), linestyle=(0, (4, 3)), linewidth=1.0, zorder=1)
+def _reference(axis: Axes, rows: pd.DataFrame, part: Part) -> None:
+    known = summarise(rows[rows["method"] == part.reference], part.metric).median
+    if known is not None and (known > 0 or part.scale == "linear"):
+        axis.axhline(known, color=colour(part.reference), linestyle=(0, (4, 3)), linewidth=1.0, zorder=1)
 
 
-def _legend(variants: list[str]) -> list[Line2D]:
-    keys = [Line2D([], [], markersize=6, linewidth=1.3, label=name, **_style(name, variants)) for name in variants]
-    return [*keys, Line2D([], [], linestyle=(0, (4, 3)), color=colour(REFERENCE), label=REFERENCE)]
+def _legend(part: Part) -> list[Line2D]:
+    names = part.variants
+    keys = [Line2D([], [], markersize=6, linewidth=1.3, label=name, **_style(name, names)) for name in names]
+    return [*keys, Line2D([], [], linestyle=(0, (4, 3)), color=colour(part.reference), label=part.reference)]
 
 
 def _image(part: Part) -> Image:
@@ -182,7 +195,8 @@ def _image(part: Part) -> Image:
         f"{part.name} over training, against {_listed(part.axes)}; {', '.join(part.variants)} on "
         f"{', '.join(part.datasets)}",
         f"{part.name}{of} while training: the median over the seeds at each moment that was judged, with their range; "
-        f"the last marker is the end of training; dashed: the Gaussian baseline. {_explain(part.axes)} The learning "
+        f"the last marker is the end of training; dashed: the {REFERENCES[part.reference]} baseline. "
+        f"{_explain(part.axes)} The learning "
         "rate falls to zero over the whole budget, so an earlier point is not what a run with that budget would have "
         "reached.",
     )

@@ -48,10 +48,10 @@ def render_toys(results: Results) -> str:
 
 
 def _with_values(frame: pd.DataFrame, metrics: Iterable[str]) -> list[str]:
-    """The first metric, and those of the others that any run has a value of; the trio is shown together."""
+    """The first metric, and the others that any run has a value of; the trio, if computed, is shown together."""
     first, *others = metrics
     valued = set(frame.loc[frame["value"].notna(), "metric"])
-    shown = valued.union(TRIO if valued & set(TRIO) else ())
+    shown = valued.union(set(TRIO) & set(frame["metric"]) if valued & set(TRIO) else ())
     return [first, *(metric for metric in others if metric in shown)]
 
 
@@ -65,9 +65,9 @@ def _render_images(results: Results) -> list[str]:
 
 
 def _render_likelihoods(results: Results) -> str:
-    """Likelihoods of the image datasets that have any; empty if none has."""
+    """Likelihoods by annealing of the datasets that have any; empty if none has."""
     texts = []
-    for dataset in results.image_datasets:
+    for dataset in results.datasets:
         part = results.frame[results.frame["dataset"] == dataset]
         valued = part[part["metric"].isin(BOUNDS) & part["value"].notna()]
         if len(valued):
