@@ -3,7 +3,7 @@
 A method that does not beat it has learned no shape. Densities of images are judged on dequantised ones, so it has the
 variance of that noise, w²/12 for grey values w apart, in every coordinate. Of large images (more than 3072
 coordinates) the covariance is low-rank plus diagonal, W Wᵀ + D: the leading principal axes of a fixed subset, and what
-they leave of each variance.
+they leave of each variance. Of binary data it gives nothing, since a density is no probability.
 """
 
 import torch
@@ -28,6 +28,8 @@ def subject(
     density: Density | None, train: Tensor, test: Tensor, facts: Facts, count: int, generator: Generator
 ) -> Subject:
     """The maximum-likelihood Gaussian with its exact density and exact samples, which nothing clamps."""
+    if facts.binary:
+        return Subject(None, None, kind="exact")
     mean = torch.tensor(facts.mean, dtype=torch.float64)
     if len(mean) > LARGEST:
         return _large(density, train, facts, count, generator)

@@ -7,6 +7,9 @@ precision with `path_steps:<label>`.
 Of images, in the grey values of a screen: `images:<label>:<kind>` `(64, C, H, W)`, `chain:<label>:<kind>`
 `(8, T, C, H, W)` with `chain_steps:<label>:<kind>`, `histogram:<label>:<kind>` (predicted classes of all samples), and,
 once for a dataset, `real` and `classes`.
+
+Of binary data with rows and columns, as grey values too: `units:<label>` `(64, 1, H, W)`, the first samples, and
+`fields:<label>`, the weights of up to 64 hidden units of a machine (grey is 0); once for a dataset, `real`.
 """
 
 from collections.abc import Mapping
@@ -44,6 +47,8 @@ def draw_model(evaluations: Evaluations, label: str, films: Arrays) -> Arrays:
     main = main_evaluation(evaluations)
     if main.facts.is_image:
         return _gallery(evaluations, label, films)
+    if _is_board(main.facts):
+        return _board(main, label)
     return _density(main, label) | _path(label, films) if main.facts.shape == [2] else {}
 
 
@@ -51,6 +56,8 @@ def draw_dataset(facts: Facts, data: Path, density: Density | None) -> Arrays:
     """The arrays that all runs of a dataset share; `data` is its folder."""
     if facts.is_image:
         return {"real": _screen(read_split(data, "test")[:IMAGES]), "classes": np.array(facts.classes, dtype=np.str_)}
+    if _is_board(facts):
+        return {"real": _screen(2 * read_split(data, "test")[:IMAGES] - 1)}
     if facts.shape != [2]:
         return {}
     (x, y), points = _window(facts)
@@ -115,6 +122,24 @@ def _gallery(evaluations: Evaluations, label: str, films: Arrays) -> Arrays:
             arrays[f"chain_steps:{part}"] = films[name]
         else:
             arrays[f"chain:{part}"] = _screen(torch.from_numpy(films[name]))
+    return arrays
+
+
+def _is_board(facts: Facts) -> bool:
+    """Whether events are black and white images."""
+    return facts.binary and len(facts.shape) == 3 and facts.shape[0] == 1
+
+
+def _board(evaluation: Evaluation, label: str) -> Arrays:
+    """A run's first samples, and the weights of its hidden units, each on a scale of its own."""
+    arrays: Arrays = {}
+    if evaluation.subject.samples is not None:
+        arrays[f"units:{label}"] = _screen(2 * evaluation.subject.samples[:IMAGES] - 1)
+    weight = getattr(evaluation.subject.energy, "weight", None)
+    if isinstance(weight, Tensor):
+        fields = weight.detach().mT[:IMAGES]
+        scaled = fields / fields.abs().amax(1, keepdim=True).clamp_min(1e-12)
+        arrays[f"fields:{label}"] = _screen(scaled.reshape(-1, *evaluation.facts.shape))
     return arrays
 
 

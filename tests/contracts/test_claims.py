@@ -15,9 +15,16 @@ ROOT = Path(__file__).parents[2]
 CLAIMS = names("claims")
 
 
-def test_the_suite_puts_every_claim_to_the_test() -> None:
-    suite = read_yaml(ROOT / "suites" / "claims.yaml")["benchmark"]["claims"]
-    assert sorted(suite) == CLAIMS
+def test_one_suite_puts_every_claim_to_the_test() -> None:
+    """`anchors` those about a published number, `claims` the others."""
+    suites = {
+        name: read_yaml(ROOT / "suites" / f"{name}.yaml")["benchmark"]["claims"] for name in ("claims", "anchors")
+    }
+    assert sorted(suites["claims"] + suites["anchors"]) == CLAIMS
+    for suite, listed in suites.items():
+        for name in listed:
+            published = [criterion.published is not None for criterion in open_claim(name).CLAIM.criteria]
+            assert any(published) == (suite == "anchors")
 
 
 @pytest.mark.parametrize("name", CLAIMS)
@@ -27,6 +34,7 @@ def test_a_rule_can_be_met_and_can_fail(name: str) -> None:
     assert len(keys) == len(set(keys)) > 0
     for criterion in claim.criteria:
         assert criterion.alpha == ALPHA
+        assert criterion.side != "within" or (criterion.exact and criterion.published is not None)
         if not criterion.exact:
             assert claim.seeds >= 4  # fewer leave a t-test at this level without power
             assert criterion.expected is not None

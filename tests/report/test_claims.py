@@ -84,6 +84,19 @@ def test_every_number_of_the_account_is_printed(project: Path) -> None:
     ]
 
 
+def test_a_published_number_stands_beside_what_each_seed_found(project: Path) -> None:
+    assert "Published numbers" not in page(project)
+    file = project / f"runs/claims/_claims/{NAME}/verdict.json"
+    verdict = json.loads(file.read_text(encoding="utf-8"))
+    verdict["criteria"][0] |= {"published": 0.625, "rule": "within 0.1 of 0.625 (at every seed)"}
+    file.write_text(json.dumps(verdict), encoding="utf-8")
+    write_stage_record(project, PARAMS, f"claim@{NAME}")
+    build_claims(project, PARAMS)
+    values = ", ".join(f"{value:.5g}" for value in verdict["criteria"][0]["finding"]["values"])
+    row = f"| share of heads | Bernoulli (1713) | 0.625 | within 0.1 of 0.625 | {values} | ✓ reproduced |"
+    assert row in page(project)
+
+
 def test_every_link_and_figure_leads_somewhere_on_both_pages(project: Path) -> None:
     latest = project / "reports/claims/latest"
     headings = [line.strip("# `") for line in page(project).splitlines() if line.startswith("###")]

@@ -243,6 +243,23 @@ def test_the_leader_is_who_was_best_when_last_judged_and_nobody_leads_alone() ->
     assert alone[0][1] == 11.0
 
 
+def test_a_likelihood_is_drawn_below_zero_too_on_an_axis_of_its_own(
+    root: Path, params: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[Any] = []
+    monkeypatch.setattr(cost, "save", lambda figure, file: kept.append(figure))
+    results = collect_results(root, params, collect(root, params))
+    one = results.frame.iloc[:1].assign(metric="log_likelihood", direction="higher", method="mean_field", value=-3.0)
+    curves = results.curves.assign(metric="log_likelihood", value=-results.curves["value"])
+    frame = pd.concat([results.frame[results.frame["metric"] != "log_likelihood"], one])
+    cost.draw(replace(results, frame=frame, curves=curves), tmp_path)
+    first = kept[0].axes[0]
+    assert {axis.get_yscale() for axis in kept[0].axes} == {"linear"}
+    assert max(first.lines[0].get_ydata()) < 0
+    assert list(first.lines[-1].get_ydata()) == [-3.0, -3.0]
+    assert kept[0].legends[0].get_texts()[-1].get_text() == "gaussian or mean_field"
+
+
 def test_histories_follow_each_other_without_empty_panels_and_more_than_a_figure_holds_make_a_second(
     root: Path, params: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,8 @@ mean m and deviation s, the limits are m ∓ t(1 − α, n − 1)·s/√n of Stu
 
 The power is that of a noncentral t with δ = |expected − b|·√n/s. A *share* has the values 0 and 1, and its test and its
 limits (Clopper & Pearson) are binomial. An *exact* criterion is one of mathematics: every seed must meet it, one that
-does not refutes it, and there is no test.
+does not refutes it, and there is no test. A *published* number is met in the same way, by every seed: «within b» says
+that the statistic is at most b away from it.
 
 A claim with several criteria is reproduced if all are: each test has level α, so has their conjunction (Berger 1982).
 It is not reproduced if one of m is refuted, for which each is tested at α/m (Bonferroni). A value that is no number
@@ -32,6 +33,7 @@ ALPHA = 0.01
 class Criterion:
     """The statistic `key` must lie `above` or `below` a `bound`; `says` is the statistic in words.
 
+    `published` is the number of the source that the statistic reproduces; `within` a bound of it is a side of its own.
     `expected` is the size of the effect for which the power is computed: what the source or its theory says, never what
     was seen here. Exact criteria need none. If the statistic is the `logarithm` of a ratio or of another positive
     number, it is tested as it is, and `says`, the rule and all that is printed are about that ratio or number.
@@ -39,9 +41,10 @@ class Criterion:
 
     key: str
     says: str
-    side: Literal["above", "below"]
+    side: Literal["above", "below", "within"]
     bound: float
     expected: float | None = None
+    published: float | None = None
     exact: bool = False
     share: bool = False
     alpha: float = ALPHA
@@ -55,11 +58,19 @@ class Criterion:
         bound = self.scale(self.bound)
         if self.logarithm == "ratio":
             return f"{'more' if self.side == 'above' else 'less'} than {describe_factor(bound)} ({how})"
-        return f"{self.side} {bound:.4g} ({how})"
+        of = f" of {self.published:g}" if self.side == "within" else ""
+        return f"{self.side} {bound:.4g}{of} ({how})"
 
     def scale(self, value: float) -> float:
         """A value of the statistic as it is printed."""
         return math.exp(value) if self.logarithm else value
+
+    def met_by(self, value: float) -> bool:
+        """Whether a value lies on the side of the bound that the criterion asks for."""
+        if self.side == "within":
+            assert self.published is not None
+            return abs(value - self.published) <= self.bound
+        return value > self.bound if self.side == "above" else value < self.bound
 
 
 def describe_factor(factor: float) -> str:
@@ -105,9 +116,7 @@ def decide_criterion(criterion: Criterion, values: Sequence[float], criteria: in
 
 
 def _decide_exact(criterion: Criterion, numbers: list[float]) -> Finding:
-    above, bound = criterion.side == "above", criterion.bound
-    met = all(value > bound if above else value < bound for value in numbers)
-    verdict: Verdict = "reproduced" if met else "not reproduced"
+    verdict: Verdict = "reproduced" if all(map(criterion.met_by, numbers)) else "not reproduced"
     return Finding(verdict, _mean(numbers), min(numbers), max(numbers), None, None, [*numbers])
 
 

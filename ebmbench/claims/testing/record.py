@@ -100,7 +100,7 @@ class Record:
     def _criteria(self) -> Iterator[dict[str, Any]]:
         for i, criterion in enumerate(self.file.CLAIM.criteria):
             once_more = self.repeated.findings[i].as_dict() if self.repeated else None
-            rule = {key: getattr(criterion, key) for key in ("key", "says", "rule", "exact", "logarithm")}
+            rule = {key: getattr(criterion, key) for key in ("key", "says", "rule", "exact", "logarithm", "published")}
             yield {**rule, "finding": self.decision.findings[i].as_dict(), "again": once_more}
 
     def _rows(self) -> Iterator[list[Any]]:
@@ -140,7 +140,8 @@ def _lines(record: Record) -> Iterator[str]:
     yield f"{record.name}: {entry.title} ({', '.join([entry.paper, *entry.links])})"
     for criterion, finding in zip(claim.criteria, record.decision.findings, strict=True):
         yield f"  {criterion.says}"
-        yield f"    rule    {criterion.rule}"
+        published = "" if criterion.published is None else f"; published: {criterion.published:g}"
+        yield f"    rule    {criterion.rule}{published}"
         yield f"    found   {_numbers(criterion, finding)}"
         yield f"    →       {finding.verdict}{f' ({finding.note})' if finding.note else ''}"
     seeds = f"seeds {record.first} … {record.first + claim.seeds - 1}"

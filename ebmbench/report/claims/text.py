@@ -28,7 +28,7 @@ ABOUT = (
 
 def render_claims(claims: list[ClaimResult], images: dict[str, Image], facts: dict[str, str], header: str) -> str:
     """The whole page."""
-    parts = [f"# ebmbench: claims of the literature\n\n{header}\n\n{_summary(claims)}"]
+    parts = [f"# ebmbench: claims of the literature\n\n{header}\n\n{_summary(claims)}", *_published_numbers(claims)]
     parts += [_verdict_table(claims), f"## How they are decided\n\n{ABOUT}", "## The claims"]
     parts += ["\n\n".join(_claim_section(claim, images.get(claim.name))) for claim in claims]
     parts += [f"## Provenance\n\n{render_provenance(facts)}"]
@@ -64,6 +64,27 @@ def _summary(claims: list[ClaimResult]) -> str:
 def _order(verdicts: Counter[str]) -> list[str]:
     """What was decided first."""
     return [*(one for one in MARKS if one in verdicts), *(one for one in verdicts if one not in MARKS)]
+
+
+def _published_numbers(claims: list[ClaimResult]) -> list[str]:
+    """Numbers that sources print, beside those found here at each seed; nothing if no claim is about one."""
+    rows = [
+        [
+            escape_text(one["says"]),
+            escape_text(claim.source),
+            f"{one['published']:.5g}",
+            escape_text(one["rule"].partition(" (")[0]),
+            ", ".join(f"{value:.5g}" for value in one["finding"]["values"] if value is not None) or MISSING,
+            _mark(criterion_verdict(one)),
+        ]
+        for claim in claims
+        for one in claim.criteria
+        if one.get("published") is not None
+    ]
+    if not rows:
+        return []
+    header = ["number", "source", "published", "rule, set before the run", "here, each seed", "verdict"]
+    return [f"## Published numbers\n\n{markdown_table(header, rows, left=6)}"]
 
 
 def _verdict_table(claims: list[ClaimResult]) -> str:

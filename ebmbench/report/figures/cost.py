@@ -5,7 +5,7 @@ against the FLOPs of their matrix products, where they were counted. FLOPs are k
 a run costs the same, so at an earlier moment they are the same share of the whole as the passes are. A line is the
 median over the seeds that have a value, a band their range, a marker a moment at which the model was judged; the last
 is the end of training. The bar below names the method with the best median so far. A dashed line is the Gaussian
-baseline, which learns moments only. Of images it is short runs: the one kind of samples that every method has at every
+baseline, which learns moments only, or of binary data that of independent units. A likelihood has a linear axis. Of images it is short runs: the one kind of samples that every method has at every
 moment.
 """
 
@@ -31,7 +31,7 @@ from ebmbench.report.text.images import Image
 SECTION = "costs"
 ORDER = 10
 
-REFERENCE = "gaussian"
+REFERENCES = ("gaussian", "mean_field")  # of points and images, and of binary data
 ACROSS = 2  # datasets beside each other
 HEIGHT = 3.0  # inches of a panel
 NEAR = 1.1  # a ratio of costs that are one moment
@@ -49,6 +49,8 @@ class Part:
     metric: str
     curves: pd.DataFrame
     file: str
+    scale: str
+    reference: str
 
     @property
     def name(self) -> str:
@@ -94,7 +96,7 @@ def _figure(frame: pd.DataFrame, part: Part, by: str, folder: Path) -> Image:
     figure = Figure(
         figsize=(WIDTH, HEIGHT * down + 0.3 * math.ceil((len(part.variants) + 1) / KEYS)), layout="constrained"
     )
-    axes = figure.subplots(down, across, squeeze=False, sharey=True)
+    axes = figure.subplots(down, across, squeeze=False, sharey=part.scale == "log")
     for axis, dataset in zip(axes.flat, part.datasets, strict=False):
         rows = part.curves[part.curves["dataset"] == dataset]
         medians = {str(name): compute_medians(own) for name, own in rows.groupby("variant", sort=False)}
@@ -108,7 +110,7 @@ def _figure(frame: pd.DataFrame, part: Part, by: str, folder: Path) -> Image:
         row[0].set_ylabel(part.name)
     if part.scale == "log":
         plain_ticks(axes[0, 0].yaxis, *axes[0, 0].get_ylim())  # all panels share it
-    figure.legend(handles=_legend(part.variants), loc="outside lower center", ncols=KEYS, borderaxespad=1.0)
+    figure.legend(handles=_legend(part.variants, frame), loc="outside lower center", ncols=KEYS, borderaxespad=1.0)
     save(figure, folder / part.file)
     return _image(part, by)
 
@@ -208,14 +210,16 @@ def compute_medians(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _reference(axis: Axes, rows: pd.DataFrame, metric: str) -> None:
-    known = summarise(rows[rows["method"] == REFERENCE], metric).median
-    if known is not None and (known > 0 or axis.get_yscale() == "linear"):
-        axis.axhline(known, color=colour(REFERENCE), linestyle=(0, (4, 3)), linewidth=1.0, zorder=1)
+    for name in REFERENCES:
+        known = summarise(rows[rows["method"] == name], metric).median
+        if known is not None and (known > 0 or axis.get_yscale() == "linear"):
+            axis.axhline(known, color=colour(name), linestyle=(0, (4, 3)), linewidth=1.0, zorder=1)
 
 
-def _legend(variants: list[str]) -> list[Line2D]:
+def _legend(variants: list[str], frame: pd.DataFrame) -> list[Line2D]:
+    reference = " or ".join(name for name in REFERENCES if name in set(frame["method"]))
     keys = [Line2D([], [], markersize=6, linewidth=1.5, label=name, **line_style(name, variants)) for name in variants]
-    return [*keys, Line2D([], [], linestyle=(0, (4, 3)), color=colour(REFERENCE), label=REFERENCE)]
+    return [*keys, Line2D([], [], linestyle=(0, (4, 3)), color=colour(REFERENCES[0]), label=reference or REFERENCES[0])]
 
 
 def _image(part: Part, by: str) -> Image:

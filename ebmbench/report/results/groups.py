@@ -32,6 +32,7 @@ HEADINGS = {
     "kl_narrowest": "KL of the narrowest level",
     "log_z_error": "error of log Z",
     "log_likelihood": "log-likelihood",
+    "variational_bound": "log-likelihood or bound",
     "fid_ratio": "FID ratio",
     "fid": "FID",
     "fid_infinity": "FID∞",

@@ -1,5 +1,6 @@
 """Maps of the learned densities, for data in the plane."""
 
+from ebmbench.report.results.groups import datasets
 from ebmbench.report.results.suite import Results
 from ebmbench.report.text.images import show_images
 
@@ -9,5 +10,6 @@ NO_MAPS = "No maps: nothing two-dimensional has been evaluated."
 
 
 def text(results: Results) -> str:
-    """The maps; empty if all data are images."""
-    return (show_images(results.images.get("densities", ())) or NO_MAPS) if len(results.toys) else ""
+    """The maps; empty if all data are images or binary."""
+    planar = [name for name in datasets(results.toys) if not results.facts.get(name, {}).get("binary")]
+    return (show_images(results.images.get("densities", ())) or NO_MAPS) if planar else ""

@@ -69,10 +69,10 @@ def _render_toys(results: Results, frame: pd.DataFrame) -> str:
 
 
 def _with_values(frame: pd.DataFrame, metrics: Iterable[str]) -> list[str]:
-    """The first metric, and those of the others that any run has a value of; the trio is shown together."""
+    """The first metric, and the others that any run has a value of; the trio, if computed, is shown together."""
     first, *others = metrics
     valued = set(frame.loc[frame["value"].notna(), "metric"])
-    shown = valued.union(TRIO if valued & set(TRIO) else ())
+    shown = valued.union(set(TRIO) & set(frame["metric"]) if valued & set(TRIO) else ())
     return [first, *(metric for metric in others if metric in shown)]
 
 
@@ -97,9 +97,9 @@ def render_kinds(results: Results, dataset: str, metrics: Sequence[str], verdict
 
 
 def _render_likelihoods(results: Results) -> str:
-    """Likelihoods of the image datasets that have any; empty if none has."""
+    """Likelihoods by annealing of the datasets that have any; empty if none has."""
     texts = []
-    for dataset in results.image_datasets:
+    for dataset in results.datasets:
         part = results.frame[results.frame["dataset"] == dataset]
         valued = part[part["metric"].isin(BOUNDS) & part["value"].notna()]
         if len(valued):

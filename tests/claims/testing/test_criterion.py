@@ -153,6 +153,14 @@ def test_an_exact_criterion_is_met_by_every_seed_or_by_none(side: str) -> None:
     assert decide_criterion(criterion, [sign * 1.0]).verdict == "reproduced"
 
 
+def test_a_published_number_is_met_by_every_seed_or_by_none() -> None:
+    criterion = rule("within", 3.0, exact=True, published=-142.5)
+    assert criterion.rule == "within 3 of -142.5 (at every seed)"
+    assert decide_criterion(criterion, [-139.5, -145.5, -142.0]).verdict == "reproduced"
+    for outside in (-139.4, -145.6, 142.5):
+        assert decide_criterion(criterion, [-142.0, outside]).verdict == "not reproduced"
+
+
 def test_an_exact_criterion_is_not_met_on_its_bound() -> None:
     assert decide_criterion(rule("above", 1.0, exact=True), [1.0, 2.0]).verdict == "not reproduced"
 

@@ -1,0 +1,77 @@
+"""The likelihood of an RBM on MNIST: the exact one, of the published number of updates; and files that are missing."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from ebmbench.claims import rbm_likelihood_on_mnist as claim
+from ebmbench.claims.testing.bench import Bench
+from ebmbench.core.binary import states
+from ebmbench.core.streams import stream
+from ebmbench.errors import UserError
+from ebmbench.experiment.data import Data, make_data
+from ebmbench.models import rbm
+from tests.claims.verdicts import measures
+from tests.conftest import binary_facts
+
+
+@pytest.fixture(autouse=True)
+def few_small_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    """400 random events of 4×4 in place of MNIST, and two epochs."""
+
+    def data(bench: Bench, module: Any, **counts: int) -> Data:
+        from dataclasses import replace
+
+        x = (torch.rand(410, 1, 4, 4, generator=stream(0, "test")) < 0.3).float()
+        made = make_data("small", x[:400], x[400:])
+        return replace(made, facts=replace(made.facts, binary=module is claim.binary_mnist))
+
+    monkeypatch.setattr(Bench, "data", data)
+    monkeypatch.setattr(claim, "EPOCHS", 2)
+    monkeypatch.setattr(claim, "SWEEPS", 2)
+
+
+def test_training_takes_the_published_number_of_updates(tmp_path: Path) -> None:
+    """Four batches of 100 an epoch: a budget in passes would be wrong if an update cost others."""
+    found = measures(claim, tmp_path)[0]
+    assert {int(found[arm]["updates"]) for arm in claim.BINARY} == {8}
+    assert found["gaussian"]["weights"].shape == (16, 16)
+
+
+def test_the_likelihood_is_that_of_all_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wrong constants would cancel in a difference of arms, so each is held to the sum over all visible states."""
+    machines = []
+    complete = claim.complete
+    monkeypatch.setattr(claim, "complete", lambda machine, *rest: machines.append(machine) or complete(machine, *rest))
+    found = measures(claim, tmp_path)[0]
+    for arm, machine in zip(claim.BINARY, machines, strict=True):
+        log_z = float((-machine(states(16).reshape(-1, 1, 4, 4))).logsumexp(0))
+        assert float(found[arm]["log_z"]) == pytest.approx(log_z, abs=1e-9)
+        assert -16 * math.log(2) - 20 < float(found[arm]["log_likelihood"]) < 0
+
+
+def test_completion_keeps_what_is_known() -> None:
+    machine = rbm.Model(rbm.Settings(hidden=3), binary_facts(1, 6, 6)).initialise(stream(0, "test")).double()
+    x = (torch.rand(4, 1, 6, 6, generator=stream(1, "test")) < 0.5).double()
+    found = claim.complete(machine, x, stream(2, "test"))
+    assert found.shape == (4, 5, 6, 6)
+    for part in range(5):
+        assert torch.equal(found[:, part, :3], x[:, 0, :3].float())
+    assert set(found[:, 1, 3:].unique().tolist()) == {0.5}
+    assert not torch.equal(found[:, 3, 3:], x[:, 0, 3:].float())
+
+
+def test_without_the_files_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    monkeypatch.setenv("EBMBENCH_DATA", str(tmp_path))
+    bench = Bench(tmp_path)
+
+    def offline(*_: object) -> None:
+        raise UserError("mnist: found no files, and no network")
+
+    monkeypatch.setattr("ebmbench.data.common.files.Files._download", offline)
+    with pytest.raises(UserError, match="mnist"):
+        claim.measure("plain", 0, bench)
