@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from ebmbench.report.claims.collect import ClaimResult
+from ebmbench.report.claims.collect import ClaimResult, criterion_verdict
 from ebmbench.report.results.cells import OTHERWISE
 from ebmbench.report.sections.provenance import render_provenance
 from ebmbench.report.text.escaping import escape_text

@@ -1,12 +1,12 @@
 """Quality against compute: how the main metric changed while a method trained, and who led at which compute.
 
 A panel for each dataset. Against network passes, of which all methods have the same number, and in a second figure
-against the FLOPs of their matrix products, where they were counted. FLOPs are known at the end of a run; every step of
-a run costs the same, so at an earlier moment they are the same share of the whole as the passes are. A line is the
+against the FLOPs of their matrix products, where they were counted. FLOPs are known at the end of a run; every step
+of a run costs the same, so at an earlier moment they are the same share of the whole as the passes are. A line is the
 median over the seeds that have a value, a band their range, a marker a moment at which the model was judged; the last
 is the end of training. The bar below names the method with the best median so far. A dashed line is the Gaussian
-baseline, which learns moments only, or of binary data that of independent units. A likelihood has a linear axis. Of images it is short runs: the one kind of samples that every method has at every
-moment.
+baseline, which learns moments only, or of binary data that of independent units. A likelihood has a linear axis, on
+each dataset its own. Of images it is short runs: the one kind of samples that every method has at every moment.
 """
 
 import math
@@ -49,8 +49,6 @@ class Part:
     metric: str
     curves: pd.DataFrame
     file: str
-    scale: str
-    reference: str
 
     @property
     def name(self) -> str:

@@ -4,10 +4,13 @@ A *receptive field* is the column of weights between all visible units and one h
 white raises the unit, black lowers it, grey does not matter.
 """
 
+import math
 from pathlib import Path
+from typing import Any
 
-from ebmbench.report.figures.canvas import fit_largest
-from ebmbench.report.figures.gallery import SIDES, Panel, draw_panels
+from PIL import Image as Picture
+
+from ebmbench.report.figures.canvas import GAP, Canvas, enlargement, fit_largest
 from ebmbench.report.figures.runs import median_run, read_pictures
 from ebmbench.report.figures.theme import write_png
 from ebmbench.report.results.groups import short_name, variants
@@ -16,6 +19,9 @@ from ebmbench.report.text.images import Image
 
 SECTION = "samples"
 ORDER = 30
+ACROSS = 4
+SIDES = (8, 6, 5, 4)  # images along the side of a panel: as many as the size of the file allows
+TITLE, BETWEEN = 46, 22  # pixels above a panel, and between panels
 PARTS = {
     "units": ("samples", "{count} samples of each method's median run by {metric}, the first ones; real events first."),
     "fields": (
@@ -23,6 +29,8 @@ PARTS = {
         "Weights of up to {count} hidden units of the median run by {metric}: white raises.",
     ),
 }
+
+Panel = tuple[str, str, Any]  # name, note, images (N, C, H, W)
 
 
 def draw(results: Results, folder: Path) -> list[Image]:
@@ -34,8 +42,8 @@ def draw(results: Results, folder: Path) -> list[Image]:
 def _figure(results: Results, dataset: str, part: str, folder: Path) -> Image | None:
     panels, real = [], None
     for name, rows in variants(results.toys, dataset).items():
-        label, value = median_run(rows, results.main_metric)
-        arrays = read_pictures(results, rows) if label else {}
+        label, value = median_run(rows, results.main_metric_of(dataset))
+        arrays = read_pictures(results, rows, ("real", f"{part}:{label}")) if label else {}
         real = arrays.get("real") if real is None else real
         if f"{part}:{label}" in arrays:
             note = "" if value is None else f"{value:.4g}"
@@ -44,7 +52,7 @@ def _figure(results: Results, dataset: str, part: str, folder: Path) -> Image | 
         return None
     if part == "units" and real is not None:
         panels.insert(0, ("real", dataset, real))
-    return _page(panels, dataset, part, short_name(results.main_metric), folder)
+    return _page(panels, dataset, part, short_name(results.main_metric_of(dataset)), folder)
 
 
 def _page(panels: list[Panel], dataset: str, part: str, metric: str, folder: Path) -> Image:
@@ -55,7 +63,24 @@ def _page(panels: list[Panel], dataset: str, part: str, metric: str, folder: Pat
     count = min(side * side, max(len(images) for _, _, images in panels))
     names = ", ".join(name for name, _, _ in panels)
     text = f"`{dataset}`: {caption.format(count=count, metric=metric)}"
-    return Image(f"figures/{file}", f"{title} on {dataset}: {names}", text, f"{dataset}, {title}", "Binary images")
+    return Image(f"figures/{file}", f"{title} on {dataset}: {names}", text)
+
+
+def draw_panels(panels: list[Panel], side: int) -> Picture.Image:
+    """The panels in rows of at most `ACROSS`."""
+    height, width = panels[0][2].shape[-2:]
+    scale = enlargement(width)
+    across, down = min(ACROSS, len(panels)), math.ceil(len(panels) / ACROSS)
+    step_x, step_y = width * scale + GAP, height * scale + GAP
+    wide, high = side * step_x + BETWEEN, side * step_y + TITLE + BETWEEN // 2
+    page = Canvas(across * wide, down * high)
+    for place, (name, note, images) in enumerate(panels):
+        left, top = place % ACROSS * wide + BETWEEN // 2, place // ACROSS * high
+        page.write(name, left + side * step_x / 2, top + 18, bold=True)
+        page.write(note, left + side * step_x / 2, top + 37, size=8.5)
+        for index, image in enumerate(images[: side * side]):
+            page.paste(image, left + index % side * step_x, top + TITLE + index // side * step_y, scale)
+    return page.image()
 
 
 def _short(name: str) -> str:
