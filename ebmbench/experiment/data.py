@@ -12,7 +12,8 @@ from torch import Tensor
 from ebmbench.config.sections import Dataset
 from ebmbench.core.dataset import Facts
 from ebmbench.data.common.densities import Density
-from ebmbench.data.common.sources import Source, describe_entry, draw_training_set, open_source
+from ebmbench.data.common.entries import describe_entry
+from ebmbench.data.common.sources import Source, draw_training_set, open_source
 
 
 @dataclass(frozen=True)
