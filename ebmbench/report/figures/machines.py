@@ -4,6 +4,7 @@ A *receptive field* is the column of weights between all visible units and one h
 white raises the unit, black lowers it, grey does not matter.
 """
 
+import math
 from pathlib import Path
 
 from ebmbench.report.figures.canvas import fit_largest
@@ -20,7 +21,7 @@ PARTS = {
     "units": ("samples", "{count} samples of each method's median run by {metric}, the first ones; real events first."),
     "fields": (
         "receptive fields",
-        "Weights of up to {count} hidden units of the median run by {metric}: white raises.",
+        "Weights of up to {count} hidden units of the median run by {metric}; white raises them, black lowers.",
     ),
 }
 
@@ -48,7 +49,8 @@ def _figure(results: Results, dataset: str, part: str, folder: Path) -> Image | 
 
 
 def _page(panels: list[Panel], dataset: str, part: str, metric: str, folder: Path) -> Image:
-    page, side = fit_largest(lambda side: draw_panels(panels, side), SIDES)
+    most = math.ceil(math.sqrt(max(len(images) for _, _, images in panels)))
+    page, side = fit_largest(lambda side: draw_panels(panels, side), [min(side, most) for side in SIDES])
     title, caption = PARTS[part]
     file = f"{part}-{dataset}.png"
     write_png(page, folder / file)
@@ -59,6 +61,6 @@ def _page(panels: list[Panel], dataset: str, part: str, metric: str, folder: Pat
 
 
 def _short(name: str) -> str:
-    """A method with its swept values, without their keys: `mle rbm tempering`."""
+    """A method with its swept values, names without their keys: `mle rbm tempering`, `cd persistent=True`."""
     method, *settings = name.replace(",", " ").split()
-    return " ".join([method, *(setting.rpartition("=")[2] for setting in settings)])
+    return " ".join([method, *(one if one.endswith(("True", "False")) else one.rpartition("=")[2] for one in settings)])

@@ -89,9 +89,10 @@ def _sweeps(results: Results) -> Iterator[Sweep]:
         for dataset in results.datasets:
             image = dataset in results.image_datasets
             main = RATIO if image else results.main_metric
-            metrics = IMAGE_METRICS if image else tuple(dict.fromkeys([main, *TRIO]))
             frame = results.frame if image else results.toys
             rows = frame[(frame["dataset"] == dataset) & (frame["method"] == method) & (frame["settings"] != "")]
+            named = [metric for metric in TRIO if metric in set(rows["metric"])]
+            metrics = IMAGE_METRICS if image else tuple(dict.fromkeys([main, *named]))
             for kind in kinds(rows, dataset) if image else [""]:
                 runs = _valued_runs(mask_other_kinds(rows, kind) if kind else rows, metrics)
                 keys = {tuple(KEYS.findall(settings)) for settings in runs}
