@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
+from ebmbench.config.registry import load, names
 from ebmbench.core.dataset import Facts
 
 os.environ["DVC_NO_ANALYTICS"] = "1"  # else every `dvc` in a test's own project starts one more process
@@ -50,3 +51,8 @@ def binary_facts(*shape: int, mean: float = 0.4) -> Facts:
     covariance = [[variance if i == j else 0.0 for j in range(units)] for i in range(units)]
     head = "binary", list(shape), 1000, 1000, [mean] * units, covariance, math.sqrt(variance), "none", "none"
     return Facts(*head, binary=True)
+
+
+def real_methods() -> list[str]:
+    """The methods that apply to real-valued data."""
+    return [name for name in names("methods") if not load("methods", name).Method.no_real]

@@ -2,8 +2,8 @@
 
 A *machine* is an energy that can be sampled by Gibbs sweeps. It has
 
-- `gibbs(x, generator, beta, field)`: events after one sweep that leaves Σ_h exp(fieldᵀx − βE(x, h)) in place, h its hidden
-  units; the field is 0 but for annealing;
+- `gibbs(x, generator, beta, field)`: events after one sweep that leaves Σ_h exp(fieldᵀx − βE(x, h)) in place, h its
+  hidden units; the field is 0 but for annealing;
 - `free_energy(x, beta)`: −log Σ_h exp(−βE(x, h)), `(B,)`; at β = 1 the energy itself;
 - `log_partition()`: log Z by enumeration in float64, or None if it has too many units for that;
 - `sweep_passes`: what a sweep costs, in passes of an event through its weights.
@@ -33,9 +33,7 @@ class Machine(Protocol):
     def __call__(self, x: Tensor, /) -> Tensor:
         """The energy `(B, *event) -> (B,)`."""
 
-    def gibbs(
-        self, x: Tensor, generator: Generator, beta: float | Tensor = 1.0, field: Tensor | float = 0.0
-    ) -> Tensor:
+    def gibbs(self, x: Tensor, generator: Generator, beta: float | Tensor = 1.0, field: Tensor | float = 0.0) -> Tensor:
         """One sweep."""
 
     def free_energy(self, x: Tensor, beta: float | Tensor = 1.0) -> Tensor:
@@ -56,7 +54,7 @@ def draw_units(probability: Tensor, generator: Generator) -> Tensor:
 
 
 def states(units: int, start: int = 0, stop: int | None = None) -> Tensor:
-    """States number `start` to `stop` of so many units, by default all, `(N, units)`, float64; unit 0 is the lowest bit."""
+    """States `start` to `stop` of so many units, by default all, `(N, units)` in float64; unit 0 is the lowest bit."""
     index = torch.arange(start, 2**units if stop is None else min(stop, 2**units))
     return (index[:, None] >> torch.arange(units) & 1).double()
 

@@ -80,7 +80,7 @@ def energy_score_and_curvature(energy: Energy, x: Tensor, directions: Tensor) ->
 
 
 def complete(energy: Energy, x: Tensor, generator: Callable[[], torch.Generator]) -> Tensor:
-    """Events as what chains of the energy carry: events, but for a model with `complete`, whose rows have hidden units."""
+    """Events as chains of the energy carry them: as they are, or with hidden units, if the model has `complete`."""
     own: Any = getattr(getattr(energy, "network", energy), "complete", None)
     return x if own is None else own(x, generator())
 

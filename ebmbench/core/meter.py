@@ -4,9 +4,9 @@ Cost is counted in *network passes per event*. A forward pass is 1 and a backwar
 evaluation costs 1, an input gradient 2 (there and back), and the parameter gradient of a loss as many passes more as
 its graph holds: 1 for an energy, 2 for a score that was itself differentiated. A network that gives the score as a
 vector needs one pass for it. A second derivative along a direction goes back through both passes of the score and
-costs two more. A Gibbs sweep of a Boltzmann machine with hidden units goes there and back, 2 passes; the machine says
-how many it takes (`sweep_passes`), and how many its energy, if that takes rounds (`energy_passes`). Counts are integers and the same on every machine, so a faster computer cannot
-stretch a budget.
+costs two more. A Gibbs sweep of a Boltzmann machine with hidden units goes there and back, 2 passes; the model says how
+many it takes (`sweep_passes`), and how many its energy, if that takes rounds (`energy_passes`). Counts are integers and
+the same on every machine, so a faster computer cannot stretch a budget.
 
 A pass is no fixed amount of arithmetic: the way back to the weights multiplies twice as many matrices as the way
 there. So the FLOPs of matrix products and convolutions (two for each multiplication with its addition) are counted

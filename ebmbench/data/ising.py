@@ -5,8 +5,6 @@ infinite grid's phase transition. Events are v = (s + 1)/2 in {0, 1}, in which a
 unit gets the bias −2J for each of its neighbours. All 2¹⁶ states are enumerated, so draws are exact.
 """
 
-import torch
-
 from ebmbench.core.binary import states
 from ebmbench.data.common.densities import Table
 

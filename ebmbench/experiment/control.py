@@ -72,7 +72,7 @@ class Kernels:
 
 
 class BinaryKernels:
-    """A mixture about binary events `(M, *event)`, each unit flipped with probability `FLIP`, as a Boltzmann machine."""
+    """A mixture about binary events `(M, *event)`, units flipped with probability `FLIP`, as a Boltzmann machine."""
 
     sweep_passes = 2
 

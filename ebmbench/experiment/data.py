@@ -12,14 +12,15 @@ from torch import Tensor
 from ebmbench.config.sections import Dataset
 from ebmbench.core.dataset import Facts
 from ebmbench.data.common.densities import Density
-from ebmbench.data.common.sources import Source, describe_entry, draw_training_set, open_source
+from ebmbench.data.common.entries import describe_entry
+from ebmbench.data.common.sources import Source, draw_training_set, open_source
 
 
 @dataclass(frozen=True)
 class Data:
-    """Train and test split `(N, *event)` in float32, images in [−1, 1], binary data 0 and 1; labels and exact density where there are any.
+    """Train and test split `(N, *event)` in float32; labels and exact density where there are any.
 
-    `source` says where the data come from, in the words of `source.json`.
+    Images are in [−1, 1], binary data 0 and 1. `source` says where the data come from, in the words of `source.json`.
     """
 
     train: Tensor

@@ -114,6 +114,9 @@ class CellSetting:
     def check_sampling(self, sampling: Sampling, facts: Facts | None) -> None:
         """Check the samplers that will draw each kind of samples."""
         at_data, own = self.method.starts_at_data(self.settings), self.own_sampler is not None
+        training = getattr(self.settings, "sampler", None)
+        if training is not None and self.binary and facts is None:  # else `check_training` looks at it
+            self._refuse(f"methods.{self.cell.method}.sampler.", self._misfit(training, None, False, True))
         named = own or (sampling.own and getattr(self.settings, "sampler", None) is not None)
         for kind in sampling.kinds:
             if kind == "buffer" or (kind == "data" and not at_data):

@@ -66,8 +66,11 @@ class Control:
         return self.r_hat <= limits.r_hat and self.ess >= limits.ess
 
 
-def verdict(values: Values, main: str, limits: Health, control: Callable[[], Control]) -> Verdict:
-    """Of a run that came to its end; `main` is the first metric of the suite, `control` is asked only if need be."""
+def verdict(values: Values, main: str, limits: Health, control: Callable[[], Control] | None) -> Verdict:
+    """Of a run that came to its end; `main` is the first metric of the suite, `control` is asked only if need be.
+
+    Baselines, which draw from their density itself, have no control.
+    """
     density, sampler = judge_density(values), judge_sampler(values, main, limits, control)
     sides = sorted((density, sampler), key=lambda side: WORDS.index(side.word))
     reasons = dict.fromkeys(reason for side in sides for reason in side.reasons)
@@ -86,7 +89,7 @@ def judge_density(values: Values) -> Side:
     return Side(NOT_JUDGED, (f"density not judged: {why}",))
 
 
-def judge_sampler(values: Values, main: str, limits: Health, control: Callable[[], Control]) -> Side:
+def judge_sampler(values: Values, main: str, limits: Health, control: Callable[[], Control] | None) -> Side:
     """By the long runs: against short ones, and by whether their chains have met where those of the control have."""
     mixing = _judge_mixing(values, limits, control)
     short, long = (_number(values, main, kind) for kind in ("short", "long"))
@@ -96,9 +99,9 @@ def judge_sampler(values: Values, main: str, limits: Health, control: Callable[[
     return mixing
 
 
-def _judge_mixing(values: Values, limits: Health, control: Callable[[], Control]) -> Side:
-    if any(kind == "exact" for _, kind in values):
-        return Side(OK)  # baselines draw from their density itself
+def _judge_mixing(values: Values, limits: Health, control: Callable[[], Control] | None) -> Side:
+    if control is None:
+        return Side(OK)
     traced = [value for metric in MIXED if (value := values.get((metric, ""))) is not None]
     r_hat, ess = (_number(values, metric, "") for metric in MIXED)
     faults = [value.reason for value in traced if value.fault == UNMIXED]

@@ -1,4 +1,4 @@
-"""Kullback-Leibler divergence from data to model, KL(p‖q) = ∫ p (log p − log q), by quadrature; of binary data, over all states."""
+"""Kullback-Leibler divergence from data to model, KL(p‖q) = ∫ p (log p − log q), by quadrature or over all states."""
 
 import torch
 

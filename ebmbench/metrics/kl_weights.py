@@ -37,11 +37,12 @@ def split(e: Evaluation) -> tuple[float, float]:
     Weights add up to 1, so that the first is never negative. A mass of the grid that is not exactly 1 is left to the
     second, and the sum holds to rounding all the same.
     """
-    if not separated(e.smooth_truth):
-        said = f"the data have no separate modes: the density has no valley between its {len(e.smooth_truth.centres)} centres"
+    truth = e.smooth_truth
+    if not separated(truth):
+        said = f"the data have no separate modes: the density has no valley between its {len(truth.centres)} centres"
         raise Unavailable(said)
     log_p, log_q, regions = e.log_truth, e.grid.log_q, e.on_grid("nearest mode", e.nearest_mode)
-    p, q = (_log_weights(regions, values, len(e.smooth_truth.centres)) for values in (log_p, log_q))
+    p, q = (_log_weights(regions, values, len(truth.centres)) for values in (log_p, log_q))
     between = (p - q)[regions]
     return e.grid.integral(log_p.exp() * between), e.grid.integral(log_p.exp() * (log_p - log_q - between))
 

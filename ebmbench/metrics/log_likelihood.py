@@ -1,4 +1,4 @@
-"""Held-out log-likelihood, mean log q(x) over the test set; log Z by quadrature or enumeration, a ladder by its flow."""
+"""Held-out log-likelihood, mean log q(x) of the test set; log Z by quadrature or enumeration, a ladder by its flow."""
 
 import math
 

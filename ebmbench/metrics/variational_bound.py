@@ -1,9 +1,9 @@
-"""Lower bound of the held-out log-likelihood, in nats: mean −E(x) − log Z with the variational energy of a deep machine.
+"""Lower bound of the held-out log-likelihood: mean −E(x) − log Z with the variational energy of a deep machine.
 
-Given an event the hidden units of `dbn` and `dbm` are dependent, and log Σ_h exp(−E(x, h)) is only bounded from below (see
-the models). log Z is exact where the machine can be enumerated; else the reverse estimate of annealing, which is on
-average too high, so that the whole stays a bound. A model that can draw its bound (`dbn`) is given `DRAWS` draws for each
-event, and their spread is in the error. Of a model without such a bound it is the log-likelihood itself.
+In nats. Given an event the hidden units of `dbn` and `dbm` are dependent, and log Σ_h exp(−E(x, h)) is only bounded
+from below (see the models). log Z is exact where the machine can be enumerated; else it is the reverse estimate of
+annealing, which is on average too high, so that the whole stays a bound. A model that can draw its bound (`dbn`) is
+given `DRAWS` draws for each event, and their spread is in the error. Of another model it is the log-likelihood itself.
 """
 
 import math

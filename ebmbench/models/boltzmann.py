@@ -53,9 +53,7 @@ class Couplings(NamedTuple):
         return (self(x)[:, None] * beta).squeeze(1)
 
     @torch.no_grad()
-    def gibbs(
-        self, x: Tensor, generator: Generator, beta: float | Tensor = 1.0, field: Tensor | float = 0.0
-    ) -> Tensor:
+    def gibbs(self, x: Tensor, generator: Generator, beta: float | Tensor = 1.0, field: Tensor | float = 0.0) -> Tensor:
         """Each unit in turn given all others."""
         v = x.flatten(1).clone()
         # A unit is on where a number in [0, 1) is below σ(input), that is where its own logit is below the input.

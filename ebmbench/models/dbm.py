@@ -3,16 +3,16 @@
     E(v, h¹, h²) = −bᵀv − c¹ᵀh¹ − c²ᵀh² − vᵀW¹h¹ − h¹ᵀW²h².
 
 Given h¹ the layers v and h² are independent, so the model is a restricted Boltzmann machine whose one side is h¹ and
-whose other side is (v, h²): its log Z is enumerated or annealed as such. Given v they are not, so the energy of an event
-is variational, with mean field (Salakhutdinov & Hinton 2009):
+whose other side is (v, h²): its log Z is enumerated or annealed as such. Given v the hidden layers are dependent, so
+the energy of an event is variational, with mean field (Salakhutdinov & Hinton 2009):
 
     −E(v) = max over μ of  bᵀv + μᵀ(c¹ + W¹ᵀv) + Σ log(1 + exp(c² + W²ᵀμ)) + H(μ),
 
 by `rounds` rounds of μ² = σ(c² + W²ᵀμ), μ = σ(c¹ + W¹ᵀv + W²μ²) from the way up; its gradient takes μ as a constant.
 
-Differs from the paper: there, two machines with doubled inputs are trained one after the other and joined. Here the first
-layer learns as a machine of its own, and the second joins with small weights: the model is then its first layer, mean
-field is exact, and all that it gains afterwards is the second layer's.
+Differs from the paper: there, two machines with doubled inputs are trained one after the other and joined. Here the
+first layer learns as a machine of its own, and the second joins with small weights: the model is then its first layer,
+mean field is exact, and all that it gains afterwards is the second layer's.
 """
 
 import torch
@@ -49,7 +49,7 @@ class Model(DeepModel):
 
     def _put_on_top(self) -> None:
         """E(h¹, h²) is small at first, but not its mean over h²: c¹ makes up for it."""
-        self.hidden_bias -= 0.5 * self.top_weight.sum(1)
+        self.hidden_bias.sub_(0.5 * self.top_weight.sum(1))
 
     @property
     def energy_passes(self) -> int:

@@ -2,18 +2,18 @@
 
     p(v) = Σ_{h¹} p(v | h¹) p(h¹),     p(v_i = 1 | h¹) = σ(b_i + W¹_i: h¹),     p(h¹) of the top machine (W², a, c²).
 
-Greedy (Hinton, Osindero & Teh 2006): first W¹ learns as a machine of its own. Then the top machine starts at W² = W¹ᵀ with
-the biases swapped, where the network *is* the first machine, and learns on h¹ of the data while W¹ stays. It is sampled
-by Gibbs sweeps in the top machine, then one pass down. So the second hidden layer has as many units as an event.
+Greedy (Hinton, Osindero & Teh 2006): first W¹ learns as a machine of its own. Then the top machine starts at W² = W¹ᵀ
+with the biases swapped, where the network *is* the first machine, and learns on h¹ of the data while W¹ stays. So the
+second hidden layer has as many units as an event. It is sampled by Gibbs sweeps in the top machine, then one pass down.
 
 With Q(h¹) = ∏ σ(c¹ + vW¹), means μ, the energy of an event is minus a bound of log Σ_{h¹} p(v | h¹) exp(−F_top(h¹)):
 
     −E(v) = −F_top(μ) + E_Q log p(v | h¹) + H(Q).
 
-−F_top is convex, so its value at μ is no more than its mean. The mean of log(1 + e^a) in the second term is bounded from
-above by a quadratic in a (Jaakkola & Jordan 2000), tight at ξ² = E a²: (E a − ξ)/2 + log(1 + e^ξ). `sampled_bound` draws h¹
-instead, and is tighter. Differs from the paper: means μ are the data of the second layer, and there is no up-down
-fine-tuning.
+−F_top is convex, so its value at μ is no more than its mean. The mean of log(1 + e^a) in the second term is bounded
+from above by a quadratic in a (Jaakkola & Jordan 2000), tight at ξ² = E a²: (E a − ξ)/2 + log(1 + e^ξ).
+`sampled_bound` draws h¹ instead, and is tighter. Differs from the paper: means μ are the data of the second layer, and
+there is no up-down fine-tuning.
 """
 
 import torch

@@ -3,9 +3,9 @@
     E(v, h) = Σ_i (v_i − b_i)²/2σ_i² − Σ_ij w_ij h_j v_i/σ_i − Σ_j c_j h_j,
     p(v | h) = N(b + σ∘(Wh), σ²),     p(h_j = 1 | v) = sigmoid(c_j + Σ_i w_ij v_i/σ_i)
 
-(the source prints 1 for c_j). Summed over h, F(v) = Σ (v − b)²/2σ² − Σ_j log(1 + exp(c_j + Σ_i w_ij v_i/σ_i)): a mixture of
-2^H Gaussians of one width, so that log Z is a sum over the hidden states. σ > 0 is learned by its logarithm, or stays at
-the data's deviations. First weights are N(0, 0.1²/V), b is the data's mean, and c is 0.
+(Beigy prints 1 for c_j). Summed over h, F(v) = Σ (v − b)²/2σ² − Σ_j log(1 + exp(c_j + Σ_i w_ij v_i/σ_i)): a mixture of
+2^H Gaussians of one width, so that log Z is a sum over the hidden states. σ > 0 is learned by its logarithm, or stays
+at the data's deviations. First weights are N(0, 0.1²/V), b is the data's mean, and c is 0.
 """
 
 import math

@@ -90,8 +90,8 @@ class Model(nn.Module):
         """Let λ follow the hidden units: called before each training step."""
         if self.settings.centred:
             step = self.settings.shift * (self.activity - self.hidden_offset)
-            self.visible_bias += self.weight @ step
-            self.hidden_offset += step
+            self.visible_bias.add_(self.weight @ step)
+            self.hidden_offset.add_(step)
 
     @torch.no_grad()
     def fixed(self) -> Bipartite:

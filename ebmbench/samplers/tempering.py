@@ -6,8 +6,8 @@ place: a sweep of a Boltzmann machine (F_β is then that of its visible units), 
 
     min(1, exp(F_βi(x_i) + F_βj(x_j) − F_βi(x_j) − F_βj(x_i))),
 
-the pairs (1, 2), (3, 4), … and (2, 3), (4, 5), … in turn, which leaves the product of all p_β in place. The chain at β = 1
-is handed on; the others live for one run only. They start at the same state and take `warmup` steps at their own
+the pairs (1, 2), (3, 4), … and (2, 3), (4, 5), … in turn, which leaves the product of all p_β in place. The chain at
+β = 1 is handed on; the others live for one run only. They start at the same state and take `warmup` steps at their own
 temperature before the first trade, so a run leaves the target in place as far as these have forgotten the state.
 Desjardins et al. keep them from one training step to the next. Diagnostics: the share of trades that were accepted.
 """

@@ -51,7 +51,8 @@ def _remember(root: Path, own: str, data: str) -> None:
 
 
 def _check_cells(root: Path, params: Params) -> None:
-    from ebmbench.data.common.sources import declares_binary, require_sampler, source_path
+    from ebmbench.data.common.entries import declares_binary, source_path
+    from ebmbench.data.common.sources import require_sampler
     from ebmbench.experiment.sweep import check_cell
     from ebmbench.samplers.common.choice import parse
     from ebmbench.stages.prepare import read_current_facts

@@ -6,7 +6,8 @@ from pathlib import Path
 from ebmbench.config.params import load_params
 from ebmbench.config.sections import Dataset
 from ebmbench.core.dataset import Facts, load_facts
-from ebmbench.data.common.sources import describe_entry, open_source
+from ebmbench.data.common.entries import describe_entry
+from ebmbench.data.common.sources import open_source
 from ebmbench.errors import UserError
 from ebmbench.experiment.data import describe_source, measure_facts, source_arrays
 from ebmbench.stages.runner import stage_main

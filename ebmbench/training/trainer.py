@@ -193,7 +193,7 @@ class Trainer:
         return network
 
     def _batch(self, draw: Draw) -> Tensor:
-        """Data drawn with replacement, with a little noise if the protocol says so; as many as all data: all of them."""
+        """Data drawn with replacement, or all if a batch has as many; with a little noise if the protocol says so."""
         if self.job.training.batch_size == len(self.data):
             return self._noisy(self.data.to(self.device), draw)
         index = torch.randint(len(self.data), (self.job.training.batch_size,), generator=draw("batch"))

@@ -13,7 +13,7 @@ from ebmbench.core.streams import stream
 from ebmbench.data.common.densities import Mixture
 from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable, Value
 from ebmbench.metrics.common.flow import Flow
-from tests.conftest import gaussian_facts
+from tests.conftest import binary_facts, gaussian_facts
 from tests.contracts.examples import Ladder
 
 METRICS = names("metrics")
@@ -24,7 +24,12 @@ pytestmark = pytest.mark.usefixtures("untouched_global_generator")
 
 
 def truth_with(needs: tuple[str, ...]) -> Evaluation:
-    """The truth itself, a normal in the plane, judged as a model: nothing of it is given but what is needed."""
+    """The truth itself, a normal in the plane, judged as a model: nothing of it is given but what is needed.
+
+    Of a metric of binary data it is the Ising grid.
+    """
+    if "binary" in needs:
+        return grid_with(needs)
     truth = Mixture(torch.zeros(1, 2), torch.ones(1), 1.0)
     whole = Subject(
         energy=lambda x: 3.0 - truth.log_prob(x),  # an unnormalised energy: the constant must not matter
@@ -41,6 +46,15 @@ def truth_with(needs: tuple[str, ...]) -> Evaluation:
     density = truth if "density" in needs else None
     settings = Settings(cells=256, block=500, ais=Annealing(temperatures=100))
     return Evaluation(subject, test, density, facts, settings)
+
+
+def grid_with(needs: tuple[str, ...]) -> Evaluation:
+    truth = load("data", "ising").density()
+    energy = (lambda x: 3.0 - truth.log_prob(x)) if "energy" in needs else None
+    density = truth if "density" in needs else None
+    return Evaluation(
+        Subject(energy, None), truth.sample(100, stream(0, "test")), density, binary_facts(1, 4, 4), Settings()
+    )
 
 
 def compute(name: str, e: Evaluation) -> Value:

@@ -7,7 +7,8 @@ import pytest
 
 from ebmbench.config.sections import Dataset
 from ebmbench.data.common import sources
-from ebmbench.data.common.sources import describe_entry, open_source, open_truth
+from ebmbench.data.common.entries import describe_entry
+from ebmbench.data.common.sources import open_source, open_truth
 from ebmbench.errors import UserError
 from ebmbench.experiment.data import describe_source
 from ebmbench.workspace.files import write_json

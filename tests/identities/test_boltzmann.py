@@ -74,8 +74,6 @@ def test_log_z_is_the_sum_over_all_states(sizes: tuple[int, int]) -> None:
     assert machine(30, 25).log_partition() is None
 
 
-
-
 def transition_matrix(m: Bipartite, beta: float) -> Tensor:
     """P of one sweep on v, by enumeration of h: Σ_h p(v′ | h) p(h | v)."""
     v, h = states(len(m.visible_bias)), states(len(m.hidden_bias))
@@ -227,7 +225,7 @@ def test_annealing_begins_at_a_distribution_and_ends_at_the_machine() -> None:
 
 @pytest.mark.parametrize("objective", [pseudo_likelihood, ratio_matching])
 def test_the_optimum_without_chains_is_at_the_truth(objective: Any) -> None:
-    """Over all states, each as often as it is likely: the gradient at the true couplings is zero, beside them it is not."""
+    """Over all states, each as often as it is likely: the gradient is zero at the true couplings, and only there."""
     truth, every = pairs(5), states(5)
     weights = (-truth(every)).softmax(0)
     units = torch.arange(5).expand(1, 5)
@@ -331,7 +329,9 @@ def test_sweeps_of_a_gaussian_machine_keep_its_moments() -> None:
 
 def deep(kind: Any, stage: int = 1, seed: int = 0) -> Any:
     more = {"top": 3} if kind is dbm else {}
-    model = kind.Model(kind.Settings(hidden=3, greedy=0.5, **more), binary_facts(4)).initialise(stream(seed, "w")).double()
+    model = (
+        kind.Model(kind.Settings(hidden=3, greedy=0.5, **more), binary_facts(4)).initialise(stream(seed, "w")).double()
+    )
     if stage:
         model.follow(0.5)
     with torch.no_grad():

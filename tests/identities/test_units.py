@@ -9,13 +9,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from ebmbench.config.registry import load, names
+from ebmbench.config.registry import load
 from ebmbench.config.sections import Training
 from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import energy_and_score
 from ebmbench.core.streams import stream
 from ebmbench.training.job import Job
 from ebmbench.training.trainer import Trainer
+from tests.conftest import real_methods
 
 STEPS = 40
 # Narrow modes off the origin: gradients of score losses are then long enough to be clipped.
@@ -44,7 +45,7 @@ def learned(method: str, unit: float) -> tuple[Tensor, Tensor]:
 
 
 @pytest.mark.parametrize("unit", list(TOLERANCE))
-@pytest.mark.parametrize("method", names("methods"))
+@pytest.mark.parametrize("method", real_methods())
 def test_the_unit_of_the_data_changes_nothing_that_is_learned(method: str, unit: float) -> None:
     one, other = learned(method, 1.0), learned(method, unit)
     for ours, theirs in zip(one, other, strict=True):

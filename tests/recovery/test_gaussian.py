@@ -14,11 +14,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ebmbench.config.registry import load, names
+from ebmbench.config.registry import load
 from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import score
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws, stream
+from tests.conftest import real_methods
 
 BATCH, RATE = 512, 0.1
 
@@ -99,7 +100,7 @@ def recovered(name: str, network: Quadratic, **settings: Any) -> tuple[Tensor, T
 
 
 @pytest.mark.parametrize("d", [1, 2, 10])
-@pytest.mark.parametrize("name", names("methods"))
+@pytest.mark.parametrize("name", real_methods())
 def test_the_precision_of_a_gaussian_is_recovered(name: str, d: int) -> None:
     module = load("methods", name)
     levels = hasattr(load("models", module.Settings().model).Model, "given")

@@ -6,13 +6,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from ebmbench.config.registry import load, names
+from ebmbench.config.registry import load
 from ebmbench.core.streams import Draw
 from ebmbench.training.job import Job
 from ebmbench.training.trainer import Trainer
+from tests.conftest import real_methods
 from tests.training.test_resume import DATA, image_job, job
 
-NETWORK = {name: load("methods", name).Settings().model for name in names("methods")}
+NETWORK = {name: load("methods", name).Settings().model for name in real_methods()}
 PLAIN = [name for name, model in NETWORK.items() if model == "mlp"]
 
 

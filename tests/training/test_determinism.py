@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.config.registry import load, names
+from ebmbench.config.registry import load
 from ebmbench.samplers.common.chain import SamplerSettings
 from ebmbench.training.run import train
 from ebmbench.training.trainer import Trainer
+from tests.conftest import real_methods
 from tests.training.kills import contents
 from tests.training.test_resume import DATA, job
 
@@ -41,7 +42,7 @@ def numbers(method: str) -> dict[str, float]:
     return {"loss": sum(trainer.history["loss"][-5:]) / 5, "energy_spread": spread}
 
 
-@pytest.mark.parametrize("method", names("methods"))
+@pytest.mark.parametrize("method", real_methods())
 def test_a_stored_result_is_found_again_within_its_tolerance(method: str) -> None:
     """After a wanted change of what is computed, run once with UPDATE_STORED=1 and look at the difference."""
     found, stored = numbers(method), json.loads(STORED.read_text(encoding="utf-8"))

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import torch
 
-from ebmbench.config.registry import load, names
+from ebmbench.config.registry import load
 from ebmbench.config.sections import Divergence, Training
 from ebmbench.core import checkpoint
 from ebmbench.training.divergence import Diverged, Watch
@@ -18,6 +18,7 @@ from ebmbench.training.job import Job
 from ebmbench.training.run import train
 from ebmbench.training.trainer import Trainer
 from ebmbench.workspace.files import read_json
+from tests.conftest import real_methods
 from tests.images import image_facts, images
 from tests.training.test_resume import DATA, SHORT, job
 
@@ -83,7 +84,7 @@ def test_valid_chains_that_stay_far_from_the_data_end_a_run(gap: float, side: st
         cold.look(far, step, 10 * step)
 
 
-@pytest.mark.parametrize("method", names("methods"))
+@pytest.mark.parametrize("method", real_methods())
 def test_the_energies_of_every_method_are_watched_and_cost_nothing(method: str) -> None:
     one, blind = Trainer(job(method), DATA), Trainer(job(method), DATA)
     one.advance()

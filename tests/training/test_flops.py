@@ -7,13 +7,14 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from ebmbench.config.registry import load, names
+from ebmbench.config.registry import load
 from ebmbench.config.sections import Training
 from ebmbench.core import meter
 from ebmbench.core.meter import Counts, StepCost
 from ebmbench.core.torch_compat import FlopCounter
 from ebmbench.training.job import Job
 from ebmbench.training.trainer import Trainer
+from tests.conftest import real_methods
 from tests.images import image_facts, images
 from tests.training.test_resume import DATA, IMAGES, SHORT, image_job, job
 
@@ -49,13 +50,13 @@ def trained(one: Job, data: torch.Tensor, steps: int = 12) -> tuple[Trainer, int
     return trainer, counter.get_total_flops()
 
 
-@pytest.mark.parametrize("method", names("methods"))
+@pytest.mark.parametrize("method", real_methods())
 def test_the_flops_of_a_run_on_points_are_those_that_torch_counts(method: str) -> None:
     trainer, flops = trained(job(method), DATA)
     assert trainer.meter.counts.flops == flops > 0
 
 
-@pytest.mark.parametrize("method", names("methods"))
+@pytest.mark.parametrize("method", real_methods())
 def test_so_are_those_on_images(method: str) -> None:
     trainer, flops = trained(on_images(method), images(30, SHAPE))
     assert trainer.meter.counts.flops == flops > 0
@@ -75,7 +76,7 @@ def test_a_forward_pass_costs_two_flops_for_each_weight_of_a_matrix() -> None:
     assert trainer.meter.counts.flops == 2 * 32 * 2 * (2 * first + 3 * sum(rest))
 
 
-@pytest.mark.parametrize("method", names("methods"))
+@pytest.mark.parametrize("method", real_methods())
 def test_looking_at_a_step_changes_no_bit_of_it(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     looked_at, plain = Trainer(job(method), DATA), Trainer(job(method), DATA)
     for _ in range(3):

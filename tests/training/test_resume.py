@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ebmbench.config.registry import load, names
+from ebmbench.config.registry import load
 from ebmbench.config.sections import Training
 from ebmbench.core import checkpoint
 from ebmbench.core.streams import stream
@@ -16,7 +16,7 @@ from ebmbench.training.job import Job
 from ebmbench.training.run import train
 from ebmbench.training.trainer import Average, Diverged, Trainer
 from ebmbench.workspace.files import read_json
-from tests.conftest import gaussian_facts
+from tests.conftest import binary_facts, gaussian_facts, real_methods
 from tests.images import image_facts, images
 
 SHORT = {"kind": "langevin", "steps": 2, "step_size": 1.0, "noise_std": 0.01, "clip": 0.1, "box": 1.0}
@@ -64,13 +64,37 @@ def killed_after(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
 
 
 # tests/training/test_kills.py stops every method at random moments; here one is stopped early, and slowly all of them.
-PLACES = [(method, rows) for method in names("methods") for rows in (1, 7, 13)]
+PLACES = [(method, rows) for method in real_methods() for rows in (1, 7, 13)]
 MARKED = [pytest.param(*place, marks=[] if place == ("mle", 7) else pytest.mark.slow) for place in PLACES]
 
 
 @pytest.mark.parametrize(("method", "rows"), MARKED)
 def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path: Path, method: str, rows: int) -> None:
     kill_and_resume(tmp_path, job(method), DATA, rows)
+
+
+BINARY = {
+    "rbm": ("mle", {"model": "rbm", "sampler": {"kind": "block_gibbs"}, "buffer": 20}),
+    "dbm": ("cd", {"model": "dbm", "sampler": {"kind": "block_gibbs"}, "persistent": True, "chains": 20}),
+    "dbn": ("cd", {"model": "dbn", "sampler": {"kind": "tempering", "levels": 3}}),
+    "boltzmann": ("ratio_matching", {"model": "boltzmann", "units": 2}),
+}
+
+
+@pytest.mark.parametrize("model", list(BINARY))
+def test_so_does_a_boltzmann_machine(tmp_path: Path, model: str) -> None:
+    """Offsets, layers that join on the way, chains with hidden units, and plain gradient steps."""
+    method, settings = BINARY[model]
+    training = Training(
+        budget=8000, batch_size=8, rows=12, optimiser="sgd", schedule="constant", snapshots=[0.25, 0.75]
+    )
+    module = load("models", model)
+    facts = binary_facts(1, 2, 3)
+    made = Job(
+        method, load("methods", method).Settings(**settings), {}, 0, training, module.Settings(**module.EXAMPLE), facts
+    )
+    data = (torch.rand(50, 1, 2, 3, generator=stream(0, "binary")) < 0.4).float()
+    kill_and_resume(tmp_path, made, data, 7)
 
 
 @pytest.mark.parametrize("model", list(IMAGES))
@@ -148,7 +172,7 @@ def test_a_damaged_checkpoint_is_not_gone_on_with(tmp_path: Path) -> None:
     assert (tmp_path / "result" / "history.csv").read_bytes() == (tmp_path / "whole" / "history.csv").read_bytes()
 
 
-@pytest.mark.parametrize("method", names("methods"))
+@pytest.mark.parametrize("method", real_methods())
 def test_the_budget_is_spent_and_not_overspent_by_more_than_a_step(method: str) -> None:
     trainer = Trainer(job(method), DATA)
     before = 0

@@ -128,8 +128,8 @@ class Squares:
 class Table:
     """A distribution of few binary units by the log-probabilities of all their states, in the order of `states`.
 
-    `population` `(N, *shape)` lists equally likely events, if the distribution is made of such: then a training set of N
-    events is the whole population, each once. A table has no score, no centres and no noisy version.
+    `population` `(N, *shape)` lists equally likely events, if the distribution is made of such: a training set of N
+    events is then the whole population, each once. A table has no score, no centres and no noisy version.
     """
 
     def __init__(self, log_p: Tensor, shape: Sequence[int], population: Tensor | None = None) -> None:

@@ -28,7 +28,8 @@ class Images:
 
     def binarised(self, threshold: int) -> "Images":
         """In black and white, 0 and 1: on from `threshold` on. Labels are left out."""
-        return Images(*((split >= threshold).to(torch.uint8) for split in (self.train, self.test)), levels=2)
+        train, test = ((split >= threshold).to(torch.uint8) for split in (self.train, self.test))
+        return Images(train, test, levels=2)
 
 
 def draw_subset(count: int, most: int, dataset: str, split: str) -> Tensor:

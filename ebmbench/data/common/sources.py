@@ -8,7 +8,6 @@ A NumPy file has shape (N, …). Of type uint8 and shape (N, H, W) or (N, C, H, 
 .npz may hold them as `x` and labels as `y`. A Python file with `BINARY = True` gives binary data, events of 0 and 1.
 """
 
-import ast
 import hashlib
 import importlib.util
 import inspect
@@ -31,9 +30,10 @@ from ebmbench.core.dataset import UNVERIFIED, Facts, from_levels
 from ebmbench.core.streams import stream
 from ebmbench.data.common.arrays import add_channels, are_images, check_rows, encode_labels, read_arrays, to_rows
 from ebmbench.data.common.densities import Density, Table
+from ebmbench.data.common.entries import MAIN, describe_entry, is_binary, source_path
 from ebmbench.data.common.files import Files
 from ebmbench.data.common.images import DATA_SEED, Images, check_images, image_facts
-from ebmbench.errors import UserError, in_words
+from ebmbench.errors import UserError
 from ebmbench.workspace.code_hash import PACKAGE, Loader, code_hash, imports_of, text_of
 from ebmbench.workspace.files import read_json, sha256_of
 from ebmbench.workspace.layout import PARAMS_YAML
@@ -41,7 +41,6 @@ from ebmbench.workspace.reads import Reads, listening
 
 CONTRACT = ("sample", "log_prob", "score", "smoothed", "centres")  # what baselines and metrics ask of a density
 OF_BINARY = CONTRACT[:2]  # and of a distribution of binary units
-MAIN = "dataset.py"  # of a source that is a folder
 Sampler = tuple[Callable[[int, Generator], Any], str]
 
 
@@ -75,8 +74,8 @@ class Source:
     def facts(self, name: str, digest: str) -> Facts:
         """The facts of the dataset `name`, whose content has the hash `digest`."""
         if self.levels is None:
-            splits, more = (self.train.numpy(), self.test.numpy()), {"licence": self.licence, "hash": digest}
-            return Facts.of(name, *splits, **more, binary=self.binary)
+            splits = self.train.numpy(), self.test.numpy()
+            return Facts.of(name, *splits, licence=self.licence, hash=digest, binary=self.binary)
         more = {"licence": self.licence, "hash": digest, "classes": self.classes}
         return image_facts(name, self.train, self.test, self.levels, **more)
 
@@ -140,39 +139,6 @@ def _open_again(name: str, entry: Dataset, root: Path, prepared: Path) -> Iterat
     for file, found in reads.files.items():
         if written.get("files", {}).get(file) != found:
             raise UserError(f"{file}: not what the data in {prepared.name} were prepared from; run again")
-
-
-def describe_entry(entry: Dataset) -> dict[str, Any]:
-    """An entry of `datasets` without its overrides, on which the data do not depend."""
-    return entry.model_dump(exclude={"overrides"})
-
-
-def source_path(root: Path, source: str, name: str) -> Path:
-    """The file that a dataset's entry names; it must be there, inside the project."""
-    found = f"{PARAMS_YAML}: datasets.{name}.source: found {source!r}"
-    try:
-        path = (root / source).resolve()
-        path = path / MAIN if path.is_dir() else path
-        there = path.is_file()
-    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
-        raise UserError(f"{found}, but it cannot be looked at ({in_words(error)[:200]})") from error
-    if not path.is_relative_to(root.resolve()):
-        raise UserError(f"{found}, allowed: a path inside the project")
-    if not there:
-        raise UserError(f"{found}, but there is no such file")
-    return path
-
-
-def declares_binary(root: Path, source: str, name: str) -> bool:
-    """Whether a Python source says `BINARY = True`, read without running it."""
-    path = source_path(root, source, name)
-    if path.suffix != ".py":
-        return False
-    try:
-        tree = ast.parse(text_of(path))
-    except (SyntaxError, ValueError):  # `prepare` will say so
-        return False
-    return any(ast.unparse(node) == "BINARY = True" for node in tree.body)
 
 
 @contextmanager
@@ -240,7 +206,7 @@ def _open_python(name: str, entry: Dataset, path: Path, reads: Reads) -> Source:
     if train.shape[1:] != test.shape[1:]:
         found = f"{sampler[1]}: found shapes {tuple(train.shape)} and {tuple(test.shape)}"
         raise UserError(f"{found}, allowed: events of one shape (params.yaml: datasets.{name})")
-    binary = _is_binary(module, name, train, test)
+    binary = is_binary(module, name, train, test)
     return Source(train, test, density, getattr(module, "LICENCE", "unknown"), binary=binary)
 
 
@@ -281,18 +247,9 @@ def _open_images(
     images = function(files)
     if getattr(module, "BINARY", False):
         check_images(images, name, [])
-        _is_binary(module, name, images.train, images.test)
+        is_binary(module, name, images.train, images.test)
         return Source(images.train, images.test, None, licence, verified=verified, binary=True)
     return _image_source(name, images, licence, getattr(module, "CLASSES", []), verified)
-
-
-def _is_binary(module: ModuleType, name: str, *splits: Tensor) -> bool:
-    """Whether a source says that its data are binary; they must be."""
-    if not getattr(module, "BINARY", False):
-        return False
-    if not all(bool(((split == 0) | (split == 1)).all()) for split in splits):
-        raise UserError(f"datasets.{name}: found BINARY = True with values other than 0 and 1, allowed: 0 and 1")
-    return True
 
 
 def _image_source(name: str, images: Images, licence: str, classes: list[str], verified: bool = True) -> Source:

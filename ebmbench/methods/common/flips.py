@@ -1,7 +1,7 @@
 """Events with one binary unit flipped, and how the energy changes: what methods without chains learn from.
 
-The differences d_i = E(x) − E(x with unit i flipped) need no normaliser: log p(x_i | rest) = −softplus(d_i). All units of
-an event are flipped, or `count` of them that are drawn without replacement, each scaled up as if all were.
+The differences d_i = E(x) − E(x with unit i flipped) need no normaliser: log p(x_i | rest) = −softplus(d_i). All units
+of an event are flipped, one at a time, or some that are drawn without replacement.
 """
 
 import torch

@@ -47,13 +47,14 @@ from ebmbench.config.sections import Annealing as Settings
 from ebmbench.core.energy import Energy, energy_and_score, fixed
 from ebmbench.core.streams import stream
 from ebmbench.metrics.common.annealing_base import ACCEPTANCE, Base
+from ebmbench.metrics.common.annealing_base import interpolate as interpolate
+from ebmbench.metrics.common.annealing_base import sigmoid as sigmoid
+from ebmbench.metrics.common.annealing_base import spread as spread
 from ebmbench.metrics.common.annealing_binary import BinaryPath, Coins
 
 LEAPFROG = 3  # 1 to 5 did alike at equal numbers of gradients
 PILOT = 200  # temperatures of the pilot pass, at least
 GAIN = 0.5  # how fast the pilot's step size follows
-STEEPNESS = 4.0  # of the pilot's sigmoid schedule (Grosse et al. 2013)
-EVEN = 0.2
 CROSSED = 3.0  # standard errors
 SETTLED = 1.02  # the means of the two groups then differ by a third of a deviation at most
 DRAWS = 50  # of settling chains, at most
@@ -148,28 +149,6 @@ def pilot(path: AnyPath, settings: Settings, generator: Generator) -> Schedule:
         steps.append(log_step)
     chosen = spread(betas, torch.tensor(speeds, dtype=torch.float64), settings.temperatures)
     return Schedule(chosen, interpolate(chosen, betas, torch.tensor(steps, dtype=torch.float64)).exp())
-
-
-def spread(betas: Tensor, speeds: Tensor, count: int) -> Tensor:
-    """`count` temperatures from 0 to 1 at equal steps of (1 − EVEN) · ∫ speed dβ / total + EVEN · β."""
-    speeds = speeds.nan_to_num(0, 0)  # a speed that is not finite is no guide
-    lengths = torch.cat([speeds.new_zeros(1), (0.5 * (speeds[1:] + speeds[:-1]) * betas.diff()).cumsum(0)])
-    travelled = (1 - EVEN) * lengths / lengths[-1].clamp_min(1e-300) + EVEN * betas
-    even = torch.linspace(0, 1, count, dtype=torch.float64)
-    return interpolate(even * travelled[-1], travelled, betas)
-
-
-def sigmoid(count: int) -> Tensor:
-    """β as a sigmoid of the index, from 0 to 1, `(count,)`: dense at both ends."""
-    s = (STEEPNESS * torch.linspace(-1, 1, count, dtype=torch.float64)).sigmoid()
-    return (s - s[0]) / (s[-1] - s[0])
-
-
-def interpolate(at: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """Piecewise linear through the points (x, y), x ascending."""
-    right = torch.searchsorted(x, at).clamp(1, len(x) - 1)
-    share = ((at - x[right - 1]) / (x[right] - x[right - 1])).clamp(0, 1)
-    return torch.lerp(y[right - 1], y[right], share)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ therefore defined on the box [−1 − w/2, 1 + w/2]ᵈ, w = 2/(levels − 1) be
 outside: the support of images that were made continuous by uniform noise of width w (`dequantised`). The base is then
 a product of Gaussians cut off at the box, each with its normaliser Φ(high) − Φ(low), and chains are reflected at the
 walls. A pixel's deviation is at least `NARROWEST`: pixels that never change in the data may change in the model.
+
+Also here: the temperatures, a first guess for the pilot and where the pilot says that they are needed.
 """
 
 import math
@@ -23,6 +25,8 @@ from ebmbench.core.dataset import Facts
 from ebmbench.core.streams import stream
 
 ACCEPTANCE = 0.65  # Beskos et al. 2013: optimal for Hamiltonian proposals in high dimension
+STEEPNESS = 4.0  # of the pilot's sigmoid schedule (Grosse et al. 2013)
+EVEN = 0.2
 WIDER = 1.2
 NARROWEST = 0.3
 
@@ -128,3 +132,25 @@ def dequantise(x: Tensor, facts: Facts) -> Tensor:
         return x
     noise = torch.rand(x.shape, generator=stream(0, "ais", "dequantise"), dtype=x.dtype) - 0.5
     return x + level_width(facts) * noise
+
+
+def spread(betas: Tensor, speeds: Tensor, count: int) -> Tensor:
+    """`count` temperatures from 0 to 1 at equal steps of (1 − EVEN) · ∫ speed dβ / total + EVEN · β."""
+    speeds = speeds.nan_to_num(0, 0)  # a speed that is not finite is no guide
+    lengths = torch.cat([speeds.new_zeros(1), (0.5 * (speeds[1:] + speeds[:-1]) * betas.diff()).cumsum(0)])
+    travelled = (1 - EVEN) * lengths / lengths[-1].clamp_min(1e-300) + EVEN * betas
+    even = torch.linspace(0, 1, count, dtype=torch.float64)
+    return interpolate(even * travelled[-1], travelled, betas)
+
+
+def sigmoid(count: int) -> Tensor:
+    """β as a sigmoid of the index, from 0 to 1, `(count,)`: dense at both ends."""
+    s = (STEEPNESS * torch.linspace(-1, 1, count, dtype=torch.float64)).sigmoid()
+    return (s - s[0]) / (s[-1] - s[0])
+
+
+def interpolate(at: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    """Piecewise linear through the points (x, y), x ascending."""
+    right = torch.searchsorted(x, at).clamp(1, len(x) - 1)
+    share = ((at - x[right - 1]) / (x[right] - x[right - 1])).clamp(0, 1)
+    return torch.lerp(y[right - 1], y[right], share)

@@ -7,7 +7,7 @@ is replaced.
 import hashlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -36,61 +36,16 @@ from ebmbench.metrics.common.quadrature import (
     tabulate,
 )
 from ebmbench.metrics.common.shared import Shared, Tensors
+from ebmbench.metrics.common.subject import MISCALIBRATED as MISCALIBRATED
+from ebmbench.metrics.common.subject import UNMIXED as UNMIXED
+from ebmbench.metrics.common.subject import Score as Score
+from ebmbench.metrics.common.subject import Subject as Subject
+from ebmbench.metrics.common.subject import Unavailable as Unavailable
+from ebmbench.metrics.common.subject import Value as Value
 
 MASS_TOLERANCE = 1e-3
 FLOW_TOLERANCE = 5e-3  # of the mass of a flow's density
 EVENTS = 64  # of the test set, which tell how many steps a flow needs
-MISCALIBRATED, UNMIXED = "miscalibrated", "unmixed"  # faults
-
-Score = Callable[[Tensor], Tensor]
-
-
-@dataclass(frozen=True)
-class Value:
-    """A number with its standard error, sample count and protocol; or no number, and why.
-
-    `fault` is the verdict (`experiment/verdict.py`) if there is no number because something is wrong with the model.
-    """
-
-    value: float | None = None
-    error: float | None = None
-    n: int | None = None
-    protocol: str = ""
-    reason: str = ""
-    fault: str = ""
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A model under judgement: an energy in float64 and samples `(N, d)`, either of which may be missing.
-
-    `score` may be there without an energy; `sampler` names where the samples come from. Samples are of one `kind`:
-    buffer, short, long, data (chains from data) or, of baselines, exact. Kinds are never mixed. `trace`
-    `(chains, draws, K)` follows K numbers, called `traced`, along the second half of the long runs.
-
-    A model with noise levels has a `flow`: then its density is that of the flow, and `energy` and `score` are those of
-    the narrowest level.
-    """
-
-    energy: Energy | None
-    samples: Tensor | None
-    target: Density | None = None
-    learned: dict[str, float] = field(default_factory=dict)
-    score: Score | None = None
-    sampler: str = ""
-    kind: str = ""
-    trace: Tensor | None = None
-    traced: tuple[str, ...] = ()
-    flow: Flow | None = None
-    target_origin: Any = None  # what makes the target of the data's density, if that is known: settings and code
-
-
-class Unavailable(Exception):
-    """Raised inside a metric when what it needs is not there; becomes a `Value` with this reason, and fault."""
-
-    def __init__(self, reason: str, fault: str = "") -> None:
-        super().__init__(reason)
-        self.fault = fault
 
 
 @dataclass(frozen=True)

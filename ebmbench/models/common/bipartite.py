@@ -1,7 +1,7 @@
 """Two layers of binary units, joined by weights: E(v, h) = −bᵀv − cᵀh − vᵀWh.
 
-Summed over h, the free energy is F_β(v) = −β bᵀv − Σⱼ log(1 + exp β(cⱼ + vᵀW:ⱼ)). Each layer given the other is a row of
-independent coins: p(h = 1 | v) = σ(β(c + vW)), p(v = 1 | h) = σ(β(b + Wh)). So a sweep is two matrix products, and
+Summed over h, the free energy is F_β(v) = −β bᵀv − Σⱼ log(1 + exp β(cⱼ + vᵀW:ⱼ)). Each layer given the other is a row
+of independent coins: p(h = 1 | v) = σ(β(c + vW)), p(v = 1 | h) = σ(β(b + Wh)). So a sweep is two matrix products, and
 log Z is a sum over the states of the smaller layer, with the other one summed out.
 """
 
@@ -47,9 +47,7 @@ class Bipartite(NamedTuple):
         """p(v = 1 | h), `(B, V)`."""
         return torch.sigmoid(torch.addmm(self.visible_bias, h, self.weight.mT) * beta + field)
 
-    def gibbs(
-        self, x: Tensor, generator: Generator, beta: float | Tensor = 1.0, field: Tensor | float = 0.0
-    ) -> Tensor:
+    def gibbs(self, x: Tensor, generator: Generator, beta: float | Tensor = 1.0, field: Tensor | float = 0.0) -> Tensor:
         """Hidden units given the visible ones, then visible ones given these."""
         h = draw_units(self.hidden(x, beta), generator)
         return draw_units(self.visible(h, beta, field), generator).reshape(x.shape)

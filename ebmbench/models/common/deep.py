@@ -3,9 +3,9 @@
 Their chains carry the first hidden layer along: a row of a chain is (v, h¹), V + H units, where an event has V. A sweep
 moves both, `complete` makes rows of events, and `events` cuts the hidden part off again.
 
-The energy of an *event* is a variational one: −E(v) ≤ log Σ_h exp(−E(v, h)), so −E(v) − log Z is a lower bound of log p(v)
-(`bounded`). The energy of a *row* of a chain is the exact free energy of its h¹, with all other units summed out. So the
-contrast of events with rows is the gradient of the bound on the log-likelihood.
+The energy of an *event* is variational: −E(v) ≤ log Σ_h exp(−E(v, h)), so −E(v) − log Z is a lower bound of log p(v)
+(`bounded`). The energy of a *row* of a chain is the exact free energy of its h¹, with all other units summed out. So
+the contrast of events with rows is the gradient of the bound on the log-likelihood.
 
 Training is greedy first: for the share `greedy` of the budget only the first layer learns, as a restricted Boltzmann
 machine of its own (stage 0). Then the second layer is put on top (stage 1), so that nothing changes at first.
