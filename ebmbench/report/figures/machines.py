@@ -26,7 +26,7 @@ PARTS = {
     "units": ("samples", "{count} samples of each method's median run by {metric}, the first ones; real events first."),
     "fields": (
         "receptive fields",
-        "Weights of up to {count} hidden units of the median run by {metric}: white raises.",
+        "Weights of up to {count} hidden units of the median run by {metric}; white raises them, black lowers.",
     ),
 }
 
@@ -56,7 +56,8 @@ def _figure(results: Results, dataset: str, part: str, folder: Path) -> Image | 
 
 
 def _page(panels: list[Panel], dataset: str, part: str, metric: str, folder: Path) -> Image:
-    page, side = fit_largest(lambda side: draw_panels(panels, side), SIDES)
+    most = math.ceil(math.sqrt(max(len(images) for _, _, images in panels)))
+    page, side = fit_largest(lambda side: draw_panels(panels, side), [min(side, most) for side in SIDES])
     title, caption = PARTS[part]
     file = f"{part}-{dataset}.png"
     write_png(page, folder / file)
@@ -84,6 +85,6 @@ def draw_panels(panels: list[Panel], side: int) -> Picture.Image:
 
 
 def _short(name: str) -> str:
-    """A method with its swept values, without their keys: `mle rbm tempering`."""
+    """A method with its swept values, names without their keys: `mle rbm tempering`, `cd persistent=True`."""
     method, *settings = name.replace(",", " ").split()
-    return " ".join([method, *(setting.rpartition("=")[2] for setting in settings)])
+    return " ".join([method, *(one if one.endswith(("True", "False")) else one.rpartition("=")[2] for one in settings)])
