@@ -6,13 +6,14 @@ each value beside the data, so that none is 0 or 1. Of data that are not binary 
 
 from torch import Generator, Tensor
 
-from ebmbench.baselines.bernoulli_mixture import describe
+from ebmbench.baselines.common.bernoulli import describe
 from ebmbench.core.dataset import Facts
 from ebmbench.data.common.densities import Density
 from ebmbench.metrics.common.evaluation import Subject
 
 PAPER = "Krichevsky & Trofimov, The Performance of Universal Encoding, IEEE Transactions on Information Theory 27, 1981"
 YEAR = 1981
+LINK = "https://doi.org/10.1109/TIT.1981.1056331"
 
 
 def subject(

@@ -25,6 +25,7 @@ from ebmbench.report.figures.theme import INK, PALETTE
 
 PAPER = "Gagnon & Lajoie, section 4.4; Sutskever & Tieleman (2010); Fischer & Igel (2011)"
 YEAR = 2010
+LINK = ("https://arxiv.org/abs/2202.12176", "https://proceedings.mlr.press/v9/sutskever10a.html")
 
 CLAIM = Claim(
     sentence="The update of contrastive divergence, with the term through the sampler left out, is the gradient of no "

@@ -29,6 +29,7 @@ from ebmbench.workspace.cell import snapshots
 
 PAPER = "Fischer & Igel (2010), on the divergence of Gibbs sampling based learning; numbers: tutorials of PyDeep (2017)"
 YEAR = 2010
+LINK = "https://doi.org/10.1007/978-3-642-15825-4_26"
 
 CLAIM = Claim(
     sentence="Trained by CD-1 on bars and stripes 4×4, full batch, 16 hidden units, learning rate 0.1, an RBM climbs "

@@ -27,6 +27,7 @@ from ebmbench.report.figures.theme import PALETTE
 
 PAPER = "Amini, lecture 7, section 4; Gagnon & Lajoie, section 4.1; Hinton (2002)"
 YEAR = 2002
+LINK = ("https://arxiv.org/abs/2202.12176", "https://doi.org/10.1162/089976602760128018")
 
 CLAIM = Claim(
     sentence="CD_t = KL(p₀‖p_θ) − KL(p_t‖p_θ) is never negative, it is zero only if the model is the truth, and it "

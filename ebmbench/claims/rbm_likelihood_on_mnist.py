@@ -29,6 +29,7 @@ from ebmbench.samplers import block_gibbs
 
 PAPER = "PyDeep's tutorials to Melchior, Fischer & Wiskott, How to Center Deep Boltzmann Machines, JMLR 17(99), 2016"
 YEAR = 2016
+LINK = "https://jmlr.org/papers/v17/14-237.html"
 
 CLAIM = Claim(
     sentence="An RBM with 784 visible and 16 hidden units, trained on binarised MNIST by PCD-1, has a test "

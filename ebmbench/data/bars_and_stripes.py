@@ -12,6 +12,7 @@ from ebmbench.data.common.densities import Table
 
 PAPER = "MacKay, Information Theory, Inference and Learning Algorithms, Cambridge University Press, 2003 (chapter 43)"
 YEAR = 2003
+LINK = "https://www.inference.org.uk/mackay/itila/book.html"
 LICENCE = "CC0-1.0"
 BINARY = True
 SIDE = 4

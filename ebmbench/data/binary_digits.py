@@ -9,6 +9,7 @@ from ebmbench.data.common.images import Images
 
 PAPER = "Alpaydin & Kaynak, Optical recognition of handwritten digits, UCI Machine Learning Repository, 1998"
 YEAR = 1998
+LINK = "https://doi.org/10.24432/C50P49"
 LICENCE = "CC-BY-4.0"
 FILES = False  # they come with scikit-learn
 BINARY = True

@@ -13,6 +13,7 @@ from ebmbench.data.common.images import Images
 
 PAPER = "LeCun, Bottou, Bengio & Haffner, Gradient-based learning applied to document recognition, Proc. IEEE 86, 1998"
 YEAR = 1998
+LINK = "https://doi.org/10.1109/5.726791"
 LICENCE = "CC-BY-SA-3.0"
 BINARY = True
 

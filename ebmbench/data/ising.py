@@ -10,6 +10,7 @@ from ebmbench.data.common.densities import Table
 
 PAPER = "Ising, Beitrag zur Theorie des Ferromagnetismus, Zeitschrift für Physik 31, 1925"
 YEAR = 1925
+LINK = "https://doi.org/10.1007/BF02980577"
 LICENCE = "CC0-1.0"
 BINARY = True
 SIDE, COUPLING = 4, 0.4

@@ -21,6 +21,7 @@ from ebmbench.methods.common.flips import draw_flips, energy_changes
 
 PAPER = "Besag, Statistical Analysis of Non-Lattice Data, The Statistician 24(3), 1975"
 YEAR = 1975
+LINK = "https://doi.org/10.2307/2987782"
 EXAMPLES = [{"units": 2}]
 
 

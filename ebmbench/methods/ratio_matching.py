@@ -22,6 +22,7 @@ from ebmbench.methods.common.flips import draw_flips, energy_changes
 
 PAPER = "Hyvärinen, Some Extensions of Score Matching, Computational Statistics & Data Analysis 51(5), 2007"
 YEAR = 2007
+LINK = "https://doi.org/10.1016/j.csda.2006.09.003"
 EXAMPLES = [{"units": 2}]
 
 

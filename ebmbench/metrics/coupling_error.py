@@ -18,6 +18,7 @@ from ebmbench.metrics.common.evaluation import Evaluation, Unavailable, Value
 
 PAPER = "Ravikumar, Wainwright & Lafferty, High-dimensional Ising Model Selection, Annals of Statistics 38(3), 2010"
 YEAR = 2010
+LINK = "https://doi.org/10.1214/09-AOS691"
 DIRECTION = "lower"
 NEEDS = ("energy", "density", "binary")
 EVENTS = 200

@@ -20,6 +20,7 @@ PAPER = (
     "Salakhutdinov & Hinton, Deep Boltzmann Machines, AISTATS 2009"
 )
 YEAR = 2008
+LINK = ("https://doi.org/10.1145/1390156.1390266", "https://proceedings.mlr.press/v5/salakhutdinov09a.html")
 DIRECTION = "higher"
 NEEDS = ("energy",)
 DRAWS = 20

@@ -22,6 +22,7 @@ from ebmbench.models.common.bipartite import logit_of_mean, require_binary
 
 PAPER = "Ackley, Hinton & Sejnowski, A Learning Algorithm for Boltzmann Machines, Cognitive Science 9, 1985"
 YEAR = 1985
+LINK = "https://doi.org/10.1207/s15516709cog0901_7"
 EXAMPLE: dict[str, object] = {}
 EXAMPLE_STATES = "binary"
 

@@ -26,6 +26,7 @@ from ebmbench.models.common.deep import DeepModel, DeepSettings, entropy
 
 PAPER = "Salakhutdinov & Hinton, Deep Boltzmann Machines, AISTATS 2009"
 YEAR = 2009
+LINK = "https://proceedings.mlr.press/v5/salakhutdinov09a.html"
 EXAMPLE = {"hidden": 4, "top": 3}
 EXAMPLE_STATES = "binary"
 

@@ -26,6 +26,7 @@ from ebmbench.models.common.deep import DeepModel, DeepSettings, entropy
 
 PAPER = "Hinton, Osindero & Teh, A Fast Learning Algorithm for Deep Belief Nets, Neural Computation 18(7), 2006"
 YEAR = 2006
+LINK = "https://doi.org/10.1162/neco.2006.18.7.1527"
 EXAMPLE = {"hidden": 4}
 EXAMPLE_STATES = "binary"
 

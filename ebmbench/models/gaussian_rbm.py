@@ -22,6 +22,7 @@ from ebmbench.errors import UserError
 
 PAPER = "Hinton & Salakhutdinov, Reducing the Dimensionality of Data with Neural Networks, Science 313, 2006"
 YEAR = 2006
+LINK = "https://doi.org/10.1126/science.1127647"
 EXAMPLE = {"hidden": 3}
 
 

@@ -28,6 +28,7 @@ PAPER = (
     "centring: Melchior, Fischer & Wiskott, How to Center Deep Boltzmann Machines, JMLR 17(99), 2016"
 )
 YEAR = 2002
+LINK = ("https://doi.org/10.1162/089976602760128018", "https://jmlr.org/papers/v17/14-237.html")
 EXAMPLE = {"hidden": 4}
 EXAMPLE_STATES = "binary"
 

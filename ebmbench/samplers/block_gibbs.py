@@ -20,6 +20,7 @@ PAPER = (
     "Geman & Geman, Stochastic Relaxation, Gibbs Distributions, and the Bayesian Restoration of Images, TPAMI 6, 1984"
 )
 YEAR = 1984
+LINK = "https://doi.org/10.1109/TPAMI.1984.4767596"
 EXAMPLE = {"steps": 5}
 EXAMPLE_STATES = "binary"
 STATIONARY = {"steps": 10}

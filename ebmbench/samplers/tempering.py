@@ -29,6 +29,7 @@ PAPER = (
     "Machines, AISTATS 2010"
 )
 YEAR = 2010
+LINK = "https://proceedings.mlr.press/v9/desjardins10a.html"
 EXAMPLE = {"steps": 5, "levels": 3, "warmup": 2, "step_size": 0.1}
 STATIONARY = {"steps": 10, "levels": 3, "hottest": 0.6, "warmup": 40, "step_size": 1.0}
 TRUNCATION = 2.0  # of MALA's drift, its default

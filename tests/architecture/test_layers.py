@@ -22,7 +22,7 @@ ALLOWED = {
     "features": {"core", "features"} | GROUND,
     "methods": {"core", "samplers", "methods"} | GROUND,
     "metrics": {"core", "data", "features", "metrics"} | GROUND,
-    "baselines": {"core", "data", "metrics"} | GROUND,
+    "baselines": {"core", "data", "metrics", "baselines"} | GROUND,
     "training": {"core", "samplers", "training"} | GROUND,
     "experiment": {"core", "data", "features", "metrics", "samplers", "training", "experiment"} | GROUND,
     "report": {"report"} | GROUND,
