@@ -52,7 +52,7 @@ def test_methods_that_these_seeds_cannot_tell_apart_are_said_to_be_so(project: P
 
 def test_lost_runs_are_counted_and_a_method_without_a_partner_is_not_compared(project: Path) -> None:
     text = print_comparison(project, "adance interval=5", "nce")
-    assert "| 0.300 (2/3) |" in text
+    assert "| 0.300\u00a0(2/3) |" in text
     assert "which flatters who lost them" in text
     assert "| – | – | – | not compared |" in print_comparison(project, "ssm", "nce")
 
