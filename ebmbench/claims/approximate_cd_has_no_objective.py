@@ -64,7 +64,7 @@ def measure(arm: str, seed: int, bench: Bench) -> dict[str, Tensor]:
     loop = centre + angles.cos()[:, None] * one + angles.sin()[:, None] * two
     steps = (-angles.sin()[:, None] * one + angles.cos()[:, None] * two) * 2 * torch.pi / POINTS
     losses = _losses(arm, weights / weights.sum())
-    found: dict[str, torch.Tensor] = {}
+    found: dict[str, Tensor] = {}
     for field, loss in zip(FIELDS, losses, strict=True):
         g = torch.func.vmap(torch.func.grad(loss))(loop)
         found |= {f"{field}:work": (g * steps).sum(1), f"{field}:length": (g.norm(dim=1) * steps.norm(dim=1)).sum()}

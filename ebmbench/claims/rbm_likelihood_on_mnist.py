@@ -107,9 +107,9 @@ def _train_gaussian(seed: int, bench: Bench) -> Tensor:
     training = Training(budget=updates * PASSES, batch_size=BATCH, ema=0.0)
     settings = cd.Settings(model="gaussian_rbm", learning_rate=1e-3, sampler=block_gibbs.Settings(steps=1))
     run = bench.train(cd, settings, data, gaussian_rbm.Settings(hidden=16), training, seed)
-    weight = run.trained.network.weight
-    assert isinstance(weight, Tensor)
-    return weight.float()
+    network: Any = run.trained.network
+    weights: Tensor = network.weight.float()
+    return weights
 
 
 def complete(machine: Any, x: Tensor, generator: torch.Generator) -> Tensor:
@@ -140,7 +140,8 @@ def _outside(one: Measures) -> float:
 
 def draw(figure: Figure, seeds: Sequence[Arms]) -> None:
     """Likelihoods, receptive fields, completions."""
-    upper, lower = np.ravel(np.asarray(figure.subfigures(2, 1, height_ratios=[3, 4])))
+    halves: Any = figure.subfigures(2, 1, height_ratios=[3, 4])
+    upper, lower = halves
     left, *right = upper.subplots(1, 4, width_ratios=[2, 3, 3, 3])
     for place, (arm, criterion) in enumerate(zip(BINARY, CLAIM.criteria, strict=False)):
         published, found = criterion.published or 0.0, stacked(seeds, arm, "log_likelihood")
