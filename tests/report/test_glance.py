@@ -133,6 +133,7 @@ def likelihoods(metric: str, of: dict[str, list[float]]) -> pd.DataFrame:
         for seed, value in enumerate(values)
     ]
     shared = {"settings": "", "status": "ok", "verdict": "ok", "samples": "", "direction": "higher", "steps": 1}
+    shared |= {"density_verdict": "", "sampler_verdict": ""}
     return pd.DataFrame(rows).assign(metric=metric, **shared)
 
 
