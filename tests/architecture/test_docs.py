@@ -34,11 +34,15 @@ def test_the_readme_links_the_papers_of_every_method() -> None:
         assert (int(row[1]), tuple(re.findall(r"\]\((.*?)\)", row[0]))) == (entry.year, entry.links)
 
 
-def test_the_readme_shows_the_first_table_and_a_figure_of_the_committed_report() -> None:
+def test_the_readme_opens_with_the_answer_two_figures_and_the_first_table_of_the_committed_report() -> None:
     text, latest = (ROOT / "README.md").read_text(encoding="utf-8"), ROOT / "reports" / "quick" / "latest"
-    first = re.search(r"(?m)^\|.*(?:\n\|.*)+", (latest / "report.md").read_text(encoding="utf-8"))
-    assert first[0] in text
-    assert "](reports/quick/latest/figures/" in text.partition("## ")[0]
+    report, screen = (latest / "report.md").read_text(encoding="utf-8"), text.partition("## ")[0]
+    answer = re.search(r"(?m)^- \*\*.*(?:\n- .*)+", report)
+    first = re.search(r"(?m)^\|.*(?:\n\|.*)+", report)
+    assert len(answer[0].splitlines()) > 2
+    assert answer[0] in screen
+    assert first[0] in screen
+    assert len(re.findall(r"\]\(reports/quick/latest/figures/\S+\.png\)", screen)) == 2
 
 
 def test_the_protocols_table_of_metrics_names_what_exists() -> None:

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from ebmbench.baselines import bernoulli_mixture, gaussian, mean_field, oracle
+from ebmbench.baselines.common import bernoulli
 from ebmbench.config.sections import Dataset, Metrics
 from ebmbench.core.binary import states
 from ebmbench.core.streams import stream
@@ -57,7 +58,7 @@ def test_expectation_maximisation_finds_two_clusters() -> None:
     facts = open_data("bars_and_stripes", entry, ROOT).facts
     half = (torch.arange(16) < 8).float().reshape(1, 4, 4)
     train = torch.cat([half.expand(300, -1, -1, -1), (1 - half).expand(100, -1, -1, -1)])
-    found = bernoulli_mixture.fit(train, facts, 2)
+    found = bernoulli.fit(train, facts, 2)
     heavy = int(found.weights.argmax())
     assert float(found.weights[heavy]) == pytest.approx(301 / 402, abs=1e-3)
     torch.testing.assert_close(found.means[heavy], half.flatten().double(), atol=0.01, rtol=0)
