@@ -24,7 +24,7 @@ from ebmbench.methods import cd
 from ebmbench.models import rbm
 from ebmbench.report.figures.theme import INK, PALETTE
 from ebmbench.samplers import block_gibbs, tempering
-from ebmbench.training.trained import load
+from ebmbench.training import trained
 from ebmbench.workspace.cell import snapshots
 
 PAPER = "Fischer & Igel (2010), on the divergence of Gibbs sampling based learning; numbers: tutorials of PyDeep (2017)"
@@ -75,7 +75,7 @@ def measure(arm: str, seed: int, bench: Bench) -> dict[str, Any]:
 
     run = train(UPDATES * train(1).status["passes"])  # a budget of 1 ends after an update, and tells its cost
     files = [*snapshots(run.folder), run.folder / "model.safetensors"]
-    found = [log_likelihood(load(file).double().judged, data.train.double()) for file in files]
+    found = [log_likelihood(trained.load(file).double().judged, data.train.double()) for file in files]
     return {"log_likelihood": found, "updates": run.status["step"]}
 
 

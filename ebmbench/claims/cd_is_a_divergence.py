@@ -25,7 +25,7 @@ from ebmbench.claims.testing.finite_states import all_states, kl, pairwise_energ
 from ebmbench.core.streams import draws
 from ebmbench.report.figures.theme import PALETTE
 
-PAPER = "Amini, lecture 7, section 4; Gagnon & Lajoie, section 4.1; Hinton (2002)"
+PAPER = "Gagnon & Lajoie, section 4.1; Hinton (2002); Amini, lecture 7, section 4"
 YEAR = 2002
 LINK = ("https://arxiv.org/abs/2202.12176", "https://doi.org/10.1162/089976602760128018")
 

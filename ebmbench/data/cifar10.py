@@ -32,10 +32,10 @@ LICENCE = "none stated by its authors"
 CLASSES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 
 URL = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
-BINARY, PYTHON = "cifar-10-binary.tar.gz", "cifar-10-python.tar.gz"
+PACKED, PYTHON = "cifar-10-binary.tar.gz", "cifar-10-python.tar.gz"
 TRAIN, TEST = [f"data_batch_{number}" for number in range(1, 6)], ["test_batch"]
 MD5 = {  # of the archives: https://www.cs.toronto.edu/~kriz/cifar.html; of the pickles: torchvision
-    BINARY: "c32a1d4ab5d03f1284b67883e8d87530",
+    PACKED: "c32a1d4ab5d03f1284b67883e8d87530",
     PYTHON: "c58f30108f718f92721af3b95e74349a",
     "data_batch_1": "c99cafc152244af753f735de768cd75f",
     "data_batch_2": "d4bba439e000b95fd0a9bffe97cbabec",
@@ -58,7 +58,7 @@ def images(files: Files) -> Images:
 def read(files: Files, md5: Mapping[str, str]) -> Images:
     """Read both splits from whichever format is there; `md5` holds the published sums by file name."""
     paths = files.find(_recipe(md5))
-    binary = paths[0].name == BINARY or paths[0].suffix == ".bin"
+    binary = paths[0].name == PACKED or paths[0].suffix == ".bin"
     try:
         (x, y), (x_test, y_test) = _read_records(paths) if binary else _read_pickles(paths, md5)
     except BROKEN as error:
@@ -68,11 +68,11 @@ def read(files: Files, md5: Mapping[str, str]) -> Images:
 
 
 def _recipe(md5: Mapping[str, str]) -> Recipe:
-    binary = [RequiredFile((BINARY,), (md5[BINARY],))]
+    binary = [RequiredFile((PACKED,), (md5[PACKED],))]
     packed = [RequiredFile((PYTHON,), (md5[PYTHON],), pickled=True)]
     plain = [RequiredFile((f"cifar-10-batches-py/{name}", name), (md5[name],), pickled=True) for name in TRAIN + TEST]
     loose = [RequiredFile((f"cifar-10-batches-bin/{name}.bin", f"{name}.bin")) for name in TRAIN + TEST]
-    return Recipe([binary, packed, plain, loose], [], [RemoteFile(BINARY, md5[BINARY], [URL])])
+    return Recipe([binary, packed, plain, loose], [], [RemoteFile(PACKED, md5[PACKED], [URL])])
 
 
 def _read_records(paths: list[Path]) -> tuple[Split, Split]:

@@ -29,5 +29,7 @@ def test_a_paper_has_one_link_whoever_cites_it() -> None:
     for kind, name in (one.values for one in ENTRIES):
         entry = describe(str(kind), str(name))
         for part, link in zip(entry.paper.split(BETWEEN), entry.links, strict=False):
-            found.setdefault(re.sub(r"[(,].*", "", part).strip(), set()).add(link)  # by its authors
+            year = re.search(r"\b(?:19|20)\d\d\b", part)
+            authors = re.sub(r"[(,].*", "", part).strip()
+            found.setdefault(f"{authors} {year[0] if year else ''}", set()).add(link)
     assert not {authors: links for authors, links in found.items() if len(links) > 1}

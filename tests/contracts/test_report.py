@@ -23,6 +23,7 @@ from ebmbench.report.results.suite import Results, collect_results
 from tests.report.image_suite import PARAMS as IMAGE_PARAMS
 from tests.report.image_suite import write_images
 from tests.report.suite import PARAMS, write_suite
+from tests.report.test_machines import write_cell
 
 SECTIONS = {section_name(module): module for module in find_sections()}
 FIGURES = {section_name(module): module for module in find_figures()}
@@ -43,6 +44,12 @@ def suites(tmp_path_factory: pytest.TempPathFactory) -> list[Results]:
         root = write(folder / params["benchmark"]["suite"])
         found.append(collect_results(root, params, drop_silent_baselines(collect(root, params))))
     return found
+
+
+@pytest.fixture(scope="module")
+def binary(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """A cell of binary images, for the figures that only such data have."""
+    return write_cell(tmp_path_factory.mktemp("binary"))
 
 
 @pytest.fixture
@@ -78,10 +85,10 @@ def split_by_title(text: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_is_drawn_into_the_folder_and_shown_below_its_section(
-    name: str, suites: list[Results], tmp_path: Path
+    name: str, suites: list[Results], binary: Results, tmp_path: Path
 ) -> None:
     figure, drawn = FIGURES[name], 0
-    for place, results in enumerate(suites):
+    for place, results in enumerate([binary] if name == "machines" else suites):
         report, before = tmp_path / str(place), results.frame.copy()
         with apply_theme():
             images = figure.draw(results, report / "figures")

@@ -22,7 +22,7 @@ from tests.data.originals import grey
 TOY = dataclasses.replace(gaussian_facts(2), name="mine")
 CHAINS: dict[str, Any] = {"sampler": {"kind": "langevin", "steps": 2}}
 GIBBS: dict[str, Any] = {"kind": "gibbs", "steps": 2}
-REAL = "found gibbs for states other than −1 and +1, allowed: a sampler of real states"
+REAL = "found gibbs for states other than −1 and +1 (or 0 and 1), allowed: a sampler of real states"
 
 
 def images(side: int = 28, levels: int = 256) -> Facts:

@@ -26,7 +26,7 @@ def write_cell(root: Path) -> Results:
     cell = root / "runs/s/binary_digits/mle"
     cell.mkdir(parents=True)
     np.savez(cell / "pictures.npz", **arrays)
-    params = {"benchmark": {"metrics": ["variational_bound"]}}
+    params = {"benchmark": {"suite": "s", "metrics": ["variational_bound"]}}
     return Results(pd.DataFrame(rows), params, root, {"binary_digits": {"binary": True}})
 
 

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from ebmbench.config.registry import names
 from ebmbench.core import checkpoint
 from ebmbench.training.checkpoints import NEWEST, PREVIOUS
 from ebmbench.training.job import Job
 from ebmbench.training.run import train
 from ebmbench.workspace.files import read_json, sweep_parts
 from ebmbench.workspace.store import Store
+from tests.conftest import real_methods
 from tests.training import kills
 from tests.training.test_divergence import diverging
 from tests.training.test_resume import DATA, job
@@ -38,7 +38,7 @@ def whole(one: Job, folder: Path) -> dict[str, bytes]:
     return kills.contents(folder)
 
 
-@pytest.mark.parametrize("method", names("methods"))
+@pytest.mark.parametrize("method", real_methods())
 def test_a_run_that_is_killed_again_and_again_ends_with_the_same_bytes(tmp_path: Path, method: str) -> None:
     expected = whole(small(method), tmp_path / "whole")
     found = kills.stumble(small(method), DATA, tmp_path / "killed", random.Random(method), falls=3)
@@ -46,7 +46,7 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_same_bytes(tmp_path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", names("methods"))
+@pytest.mark.parametrize("method", real_methods())
 def test_so_it_does_wherever_it_is_killed(tmp_path: Path, method: str) -> None:
     expected = whole(small(method), tmp_path / "whole")
     for seed in range(30):
@@ -155,7 +155,7 @@ train(small(sys.argv[1]), DATA, work, result, save_every=0.0)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", names("methods"))
+@pytest.mark.parametrize("method", real_methods())
 def test_a_real_kill_9_at_a_random_moment_costs_nothing(tmp_path: Path, method: str) -> None:
     expected = whole(small(method), tmp_path / "whole")
     work, result, dice = tmp_path / "work", tmp_path / "result", random.Random(method)

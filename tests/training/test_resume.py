@@ -86,7 +86,7 @@ def test_so_does_a_boltzmann_machine(tmp_path: Path, model: str) -> None:
     """Offsets, layers that join on the way, chains with hidden units, and plain gradient steps."""
     method, settings = BINARY[model]
     training = Training(
-        budget=8000, batch_size=8, rows=12, optimiser="sgd", schedule="constant", snapshots=[0.25, 0.75]
+        budget=20_000, batch_size=8, rows=12, optimiser="sgd", schedule="constant", snapshots=[0.25, 0.75]
     )
     module = load("models", model)
     facts = binary_facts(1, 2, 3)

@@ -36,7 +36,8 @@ ACROSS = 2  # datasets beside each other
 HEIGHT = 3.0  # inches of a panel
 NEAR = 1.1  # a ratio of costs that are one moment
 LETTER = 0.09  # inches of a letter in the bar of leaders
-BAR, BELOW = 0.07, 0.3  # of a panel's height: that of the bar of leaders, and how far it is below
+BAR, BELOW = 0.07, 0.21  # of a panel's height: that of the bar of leaders, and how far its lower edge is below
+PAD = 22  # points between ticks and the name of the axis, where the bar is
 LIGHT = 1.6  # the sum of red, green and blue from which on a name is better read in ink
 KEYS = 5  # of the legend in a line
 AXES = {"passes": "network passes", "flops": "matrix FLOPs"}
@@ -127,7 +128,7 @@ def _panel(axis: Axes, medians: dict[str, pd.DataFrame], by: str, part: Part) ->
     axis.set(xscale="log", yscale=part.scale)
     low, high = (end([end(points[by]) for points in medians.values()]) for end in (min, max))
     axis.set_xlim(low / 1.25, high * 1.25)
-    axis.set_xlabel(AXES[by])
+    axis.set_xlabel(AXES[by], labelpad=PAD)
     plain_ticks(axis.xaxis, *axis.get_xlim())
 
 
