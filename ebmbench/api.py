@@ -32,6 +32,7 @@ from ebmbench.training.job import Job
 from ebmbench.training.run import train as train_job
 from ebmbench.training.trained import Trained
 from ebmbench.workspace.code_hash import PACKAGE
+from ebmbench.workspace.files import save_array
 from ebmbench.workspace.layout import DEFAULTS
 
 Events = str | np.ndarray | Tensor
@@ -111,7 +112,7 @@ def _open(data: Events, name: str) -> Data:
             raise UserError(f"ebmbench: found the dataset {data!r}, {nearest(data, datasets)}, or an array (N, d)")
         return open_data(data, datasets[data], ROOT)
     with tempfile.TemporaryDirectory() as folder:
-        np.save(Path(folder, f"{name}.npy"), np.asarray(data), allow_pickle=False)
+        save_array(Path(folder, f"{name}.npy"), np.asarray(data))
         return open_data(name, Dataset(source=f"{name}.npy"), Path(folder))
 
 

@@ -46,7 +46,7 @@ def test_a_run_edits_nothing_while_another_is_at_work(clone: Clone) -> None:
     params = (clone.root / "params.yaml").read_bytes()
     with hold_workspace(clone.root):
         printed = clone.run("ebmbench", "run", "--suite", "smoke", code=1)
-    assert printed.startswith("error: another run is at work in this folder: pid ")
+    assert printed.splitlines()[-1].startswith("error: another run is at work in this folder: pid ")
     assert (clone.root / "params.yaml").read_bytes() == params
 
 
