@@ -73,25 +73,28 @@ def test_every_anchor_leads_to_its_heading(index: Index, visit: Visit) -> None:
 
 def test_links_to_files_are_relative_and_lead_to_them(index: Index, visit: Visit) -> None:
     links = visit(index.file).eval_on_selector_all("a", "all => all.map((link) => link.getAttribute('href'))")
-    files = [index.file.parent / link for link in links if not link.startswith(("#", "https://", "http://"))]
-    assert index.report / "results.csv" in [file.resolve() for file in files]
-    assert all(file.is_file() for file in files)
+    paths = [link.partition("#")[0] for link in links if "://" not in link]
+    files = [(index.file.parent / path).resolve() for path in paths if path]
+    own = [file for file in files if file.is_relative_to(index.report)]
+    assert index.report / "results.csv" in own
+    assert all(file.is_file() for file in own)
+    assert all(file.is_relative_to(index.report.parents[2] / "docs") for file in files if file not in own)
 
 
 def test_the_contents_mark_where_the_reader_is(index: Index, visit: Visit) -> None:
     for width in (400, 1280):
         page = visit(index.file, width=width)
-        page.evaluate("document.querySelector('#full-results').scrollIntoView()")
-        page.wait_for_selector("nav a[href='#full-results'][aria-current]")
+        page.evaluate("document.querySelector('#other-metrics').scrollIntoView()")
+        page.wait_for_selector("nav a[href='#other-metrics'][aria-current]")
         assert page.locator("nav a[aria-current]").count() == 1
 
 
 def test_a_fold_opens_and_shows_its_table(report: Path, build_page: BuildPage, visit: Visit) -> None:
     page = visit(build_page(report))
-    fold = page.locator("details", has_text="two_moons").last
-    assert not fold.locator("table").is_visible()
-    fold.locator("summary").click()
-    assert fold.locator("table").is_visible()
+    fold = page.locator("#main-table ~ details").first
+    assert not fold.locator("table").first.is_visible()
+    fold.locator("summary").first.click()
+    assert fold.locator("table").first.is_visible()
 
 
 @pytest.fixture
@@ -106,7 +109,7 @@ def test_a_reason_full_of_marks_is_shown_and_does_nothing(injected: Path, visit:
     assert page.title() == "ebmbench: suite tiny"
     assert REASON in page.locator("#failures-and-skipped ~ div").first.inner_text()
     assert page.locator("main script, main b, main img[onerror]").count() == 0
-    assert page.locator("details table").count() == 2
+    assert page.locator("details table").count() > 2
 
 
 def test_a_script_that_got_into_the_page_is_not_run(
