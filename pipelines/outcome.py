@@ -99,9 +99,9 @@ class Result:
         if not self.report:
             return None
         folder = Path(self.report).parent
-        latest = folder.with_name(LATEST).as_posix()
-        note = f" (partial or edited: {latest} stays as it was)" if folder.name == DRAFT else ""
-        return f"report: {self.report}{note}"
+        if folder.name != DRAFT:
+            return f"report: {self.report}"
+        return f"report: {self.report} (partial or edited: {folder.with_name(LATEST).as_posix()} stays as it was)"
 
     @property
     def standing_lines(self) -> list[str]:
