@@ -13,7 +13,10 @@ GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 EXAMPLES = dict(re.findall(r"```python\n# (ebmbench/\S+)\n(.*?)```", GUIDE, re.DOTALL))
 NAMES = {Path(path).stem for path in EXAMPLES}
 COPIED = ("ebmbench", "suites", "dvc.yaml", "pyproject.toml", "tests/__init__.py", "tests/conftest.py")
-COPIED += ("tests/contracts", *(f"tests/report/{name}.py" for name in ("__init__", "suite", "image_suite")))
+COPIED += (
+    "tests/contracts",
+    *(f"tests/report/{name}.py" for name in ("__init__", "suite", "image_suite", "machine_suite")),
+)
 TRAIN = """
 from ebmbench.config.registry import load
 from ebmbench.config.sections import Training

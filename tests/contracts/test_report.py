@@ -22,8 +22,8 @@ from ebmbench.report.results.groups import drop_silent_baselines
 from ebmbench.report.results.suite import Results, collect_results
 from tests.report.image_suite import PARAMS as IMAGE_PARAMS
 from tests.report.image_suite import write_images
+from tests.report.machine_suite import write_cell
 from tests.report.suite import PARAMS, write_suite
-from tests.report.test_machines import write_cell
 
 SECTIONS = {section_name(module): module for module in find_sections()}
 FIGURES = {section_name(module): module for module in find_figures()}

@@ -36,7 +36,7 @@ ENTRIES = {
 
 CONSTANTS: dict[str, dict[str, Any]] = {
     "oracle_gap": {"GAP": "kl"},
-    "log_likelihood": {"GAP": "oracle_gap"},
+    "log_likelihood": {"GAP": "oracle_gap", "DIRECTION": "higher"},
     "ncsn": {"REMARK": "It learns smoothed data."},
     "adance": {
         "PUBLISHED": {
