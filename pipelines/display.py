@@ -33,6 +33,7 @@ from pipelines.planning.selection import suite_cells
 _REFRESH_SECONDS = 1.0
 _LINE_SECONDS = 60.0  # between two lines about a stage that still runs
 _METRICS = 3  # so many are shown
+_IMAGE_METRICS = ("short.fid_ratio", "long.fid_ratio", "data.fid_ratio")  # by the kind of samples
 _JOIN_SECONDS = 2.0  # a call that hangs on a dead server is not waited for longer
 
 
@@ -99,7 +100,7 @@ def progress_reader(root: Path) -> ReadProgress:
 def numbers_reader(root: Path) -> ReadNumbers:
     """A function that reads the first metrics of a cell that was evaluated, and is empty for other stages."""
     benchmark = lookup(read_mapping(root / PARAMS_YAML), "benchmark") or {}
-    cells, metrics = suite_cells(root), list(benchmark.get("metrics") or [])[:_METRICS]
+    cells, metrics = suite_cells(root), list(dict.fromkeys([*(benchmark.get("metrics") or []), *_IMAGE_METRICS]))
 
     def read(stage: str) -> str:
         kind, _, item = stage.partition("@")
@@ -119,10 +120,10 @@ def numbers_reader(root: Path) -> ReadNumbers:
 
 def _describe_runs(setting: str, runs: list[dict[str, Any]], metrics: list[str]) -> str:
     """`interval=5: kl 0.0156 (0.0149 to 0.0162), ...`: means over the seeds, and the smallest and largest value."""
-    words = []
+    words: list[str] = []
     for metric in metrics:
-        values = [run[metric] for run in runs if isinstance(run.get(metric), float | int)]
-        if values:
+        values = [value for run in runs if isinstance(value := lookup(run, metric), float | int)]
+        if values and len(words) < _METRICS:
             spread = f" ({min(values):.3g} to {max(values):.3g})" if len(values) > 1 else ""
             words.append(f"{metric} {sum(values) / len(values):.3g}{spread}")
     return (f"{setting}: " if setting else "") + (", ".join(words) or "no value")

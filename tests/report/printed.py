@@ -54,6 +54,18 @@ def values_of(rows: pd.DataFrame, metric: str, kind: str | None = None) -> list[
     return [float(value) for value in rows.loc[chosen, "value"].dropna()]
 
 
+def expect_median(text: str, values: list[float]) -> None:
+    """Assert that `text` prints the median of these values, and their range if there is one."""
+    text = FRACTION.sub("", text.strip("*")).replace("(failed)", "").strip()
+    assert (text == "–") == (not values)
+    if values:
+        median, _, spread = text.partition("\u00a0(")
+        ends = spread.strip(")").split("–") if spread else []
+        for printed, value in zip([median, *ends], [float(np.median(values)), min(values), max(values)], strict=False):
+            assert parse(printed)[0] == pytest.approx(value, abs=parse(printed)[1])
+        assert not ends or len(ends) == 2
+
+
 def expect(text: str, values: list[float]) -> None:
     """Assert that `text` prints the mean and the half width of these values."""
     text = FRACTION.sub("", text.strip("*")).strip()

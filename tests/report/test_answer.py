@@ -48,7 +48,7 @@ def answer(of: Mapping[str, Values], curves: pd.DataFrame | None = None, **share
 def test_a_clear_win_is_a_win_with_its_value_and_a_tie_is_a_tie() -> None:
     text = answer({"a": CLEAR | {"cd": [0.5, 0.6, 0.7]}, "b": CLEAR | {"cd": [0.010, 0.012, 0.011]}})
     assert "**Densities: `nce`.** By KL, `nce` is best on `a` (0.0110); both methods tie on `b`." in text
-    assert "By mean rank over 2 datasets `nce` is first of 2" in text
+    assert "Over these 2 datasets together `nce` has the best mean rank (1." in text
     assert "**Avoid:** no run diverged or collapsed" in text
     assert "**How sure:** 3 seeds" in text
 

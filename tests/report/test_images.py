@@ -1,13 +1,11 @@
 """Tables of images: every number is recomputed from `results.csv`, and kinds of samples are never mixed."""
 
 import re
-import statistics
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from ebmbench.report.build import assemble
 from ebmbench.report.results.frame import collect
@@ -16,12 +14,11 @@ from ebmbench.report.results.kinds import KINDS, kinds, mask_other_kinds, select
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import load_results
 from ebmbench.report.sections import glance
-from ebmbench.report.sections.glance import FRACTION
 from ebmbench.report.sections.main_table import render_toys
 from ebmbench.report.text.tables import find_best
 from tests.report.fixtures import Params
 from tests.report.image_suite import LEVELS, NOT_FINITE
-from tests.report.printed import Table, expect, parse, rows_of, table_of, values_of
+from tests.report.printed import Table, expect, expect_median, rows_of, table_of, values_of
 
 COLUMNS = ("fid_ratio", "precision", "coverage")  # of the main table
 
@@ -68,9 +65,7 @@ def test_every_number_at_a_glance_is_of_its_kind(image_report: Path) -> None:
     for name, *texts in rows:
         for column, text in zip(columns, texts, strict=True):
             values = values_of(rows_of(results, "digits", name), "fid_ratio", column.rpartition(" ")[2])
-            printed = FRACTION.sub("", text.strip("*")).replace("(failed)", "").strip()
-            assert (printed == "–") == (not values)
-            assert not values or parse(printed)[0] == pytest.approx(statistics.median(values), abs=parse(printed)[1])
+            expect_median(text, values)
 
 
 def test_methods_stand_in_the_order_of_the_suite_whatever_kinds_they_have(image_report: Path) -> None:

@@ -27,7 +27,9 @@ FEW = 3  # datasets that are named one by one; of more, wins are counted
 REFERENCE = "gaussian"
 COLLAPSED = {"short-run-only": "long runs of {who} on `{where}` collapse ({share})"}
 COLLAPSED |= {"miscalibrated": "the density of {who} on `{where}` is miscalibrated ({share})"}
-LEVEL = "Noisy test images have an FID ratio of 1."
+LIMIT = "; at the sampler limit even the control's chains do not mix in so many steps"
+PLANE = [2]  # the shape of points in the plane
+LEVEL = "An FID ratio is the FID divided by that of noisy test images; smaller is better."
 
 
 def text(results: Results) -> str:
@@ -56,6 +58,8 @@ def _answer_by(metric: str, fields: Fields, question: str, results: Results, kin
     what = short_name(metric) + (f" of {SAMPLES[kind]}" if kind else "")
     if not fields:
         return ""
+    if all(results.facts.get(dataset, {}).get("shape") == PLANE for dataset in fields):
+        question = f"{question} in the plane"
     valued = {dataset: field for dataset, field in fields.items() if field.methods}
     if not valued:
         return f"**{question}: no answer.** No method has a value of {what}."
@@ -144,10 +148,10 @@ def _describe_ranks(results: Results, metric: str, kind: str) -> str:
         if (one.metric, one.kind) == (metric, kind) and one.decided and len(one.datasets) > 1:
             mean = float(seed_ranks(one.losses).mean(axis=0)[0])
             tied = [name for name, tie in zip(one.names[1:], ties(one.losses)[1:], strict=True) if tie]
-            others = f"tied with {list_names(tied)}" if tied else "ahead of all others"
+            others = f"it ties with {list_names(tied)}" if tied else "no method ties with it"
             return (
-                f" By mean rank over {len(one.datasets)} datasets `{one.names[0]}` is first of {len(one.names)} "
-                f"({format_fixed(mean, PLACES)}), {others}."
+                f" Over these {len(one.datasets)} datasets together `{one.names[0]}` has the best mean rank "
+                f"({format_fixed(mean, PLACES)} among {len(one.names)}); there {others}."
             )
     return ""
 
@@ -160,7 +164,8 @@ def _describe_verdicts(results: Results, fields: Fields) -> str:
         for name in field.leaders:
             words.setdefault(describe_side(rows_of[name], "sampler"), {})[name] = None
     found = [f"{word} ({list_names(list(names))})" for word, names in words.items() if word]
-    return f" Verdicts of their chains: {', '.join(found)}." if found else ""
+    limit = LIMIT if any("sampler limit" in word for word in words) else ""
+    return f" Verdicts of their chains: {', '.join(found)}{limit}." if found else ""
 
 
 def _at_little_compute(results: Results) -> str:

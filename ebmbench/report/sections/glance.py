@@ -3,6 +3,7 @@
 On images that is the FID ratio, and each kind of samples has a column of its own.
 """
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -14,15 +15,15 @@ from ebmbench.report.results.groups import RATIO, datasets, direction, heading, 
 from ebmbench.report.results.kinds import select_kind, table_kinds
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.verdicts import lost_cell, row_names, rows_of
-from ebmbench.report.statistics.seeds import summarise
-from ebmbench.report.text.numbers import MISSING, format_number
+from ebmbench.report.statistics.seeds import Summary, summarise
+from ebmbench.report.text.numbers import MISSING, ROUNDING, format_number, format_range
 from ebmbench.report.text.tables import find_best, format_name, format_share, markdown_table
 
 TITLE = "At a glance"
 ORDER = 10
 MEDIAN = (
-    "The median of {name} over the seeds{better}. **Bold**: best, or not told from the best by these seeds. Means with "
-    "intervals are in the [main table](#main-table)."
+    "The median of {name} over the seeds and, in brackets, their range{better}. **Bold**: best, or not told from the "
+    "best by these seeds. Means with intervals are in the [main table](#main-table)."
 )
 ONE_SEED = "{name} of the only seed{better}. The other metrics are in the [main table](#main-table)."
 IMAGES = (
@@ -68,7 +69,11 @@ def _images(results: Results) -> list[str]:
         for dataset in results.image_datasets
         for kind in table_kinds(results.frame, dataset)
     ]
-    which = "The FID ratio of the only seed" if _one_seed(results) else "The median FID ratio over the seeds"
+    which = (
+        "The FID ratio of the only seed"
+        if _one_seed(results)
+        else "The median FID ratio over the seeds and, in brackets, their range"
+    )
     return [_table(results, RATIO, columns) + IMAGES.format(which=which)] if columns else []
 
 
@@ -107,7 +112,13 @@ def _cell(rows: pd.DataFrame | None, metric: str) -> str:
         return f"{MISSING} ({lost})"
     # Good runs of a method without an energy have no KL, which is no failure.
     unknown = not one.values and (rows["status"] == "ok").all()
-    return format_number(one.median) + ("" if unknown else format_share(one))
+    return format_number(one.median) + (_range(one) if one.complete else "" if unknown else format_share(one))
+
+
+def _range(one: Summary) -> str:
+    """From the worst seed to the best; empty if all gave the same."""
+    low, high = min(one.values.values()), max(one.values.values())
+    return f"\u00a0({format_range(low, high)})" if math.isfinite(high - low) and high - low > ROUNDING else ""
 
 
 def _names(parts: Parts, order: list[str]) -> list[str]:

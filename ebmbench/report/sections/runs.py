@@ -45,8 +45,8 @@ def _ending(frame: pd.DataFrame) -> str:
     ends = count_statuses(frame)
     total = ends["ok"] + ends["diverged"] + ends["skipped"]
     bad = [f"{ends[status]} {status}" for status in ("diverged", "skipped") if ends[status]]
-    mixed = f"Of {plural(total, 'run')}, {ends['ok']} ended well and {' and '.join(bad)}."
-    runs = mixed if bad else f"Every run ({total} in all) ended well."
+    mixed = f"Of {plural(total, 'run')}, {ends['ok']} reached their end and {' and '.join(bad)}."
+    runs = mixed if bad else "The only run reached its end." if total == 1 else f"All {total} runs reached their end."
     cells = ends["failed"] + ends["stale"]
     without = f"{plural(cells, 'cell')} {'has' if cells == 1 else 'have'} no" if total else "No run has"
     lost = f"{without} valid numbers, [for reasons given below](#failures-and-skipped)." if cells else ""

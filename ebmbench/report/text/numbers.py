@@ -39,6 +39,11 @@ def format_interval(mean: float | None, half: float | None) -> str:
     return f"{text}{PLUS_MINUS}{_fixed(half, own if abs(mean) < ROUNDING else min(own, _decimals(mean, DIGITS) + 1))}"
 
 
+def format_range(low: float, high: float) -> str:
+    """`0.112–0.150`, or `−21.2 to −20.3`: there a dash would look like a sign."""
+    return (" to " if min(low, high) < 0 else "–").join(map(format_number, (low, high)))
+
+
 def format_count(value: float | None) -> str:
     """A whole number, with thin spaces between groups of three digits."""
     return MISSING if value is None or math.isnan(value) else f"{round(value):,}".replace(",", "\u202f")
