@@ -1,4 +1,4 @@
-"""Digits: the split is fixed, whole and stratified."""
+"""Digits: the split is fixed, whole and stratified; in black and white by a threshold, or by chance."""
 
 import hashlib
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from ebmbench.data import digits
+from ebmbench.data import binary_digits, digits, drawn_digits
 from tests.data.originals import files
 
 pytestmark = pytest.mark.usefixtures("untouched_global_generator")
@@ -31,3 +31,19 @@ def test_the_split_is_always_the_same(tmp_path: Path) -> None:
     assert torch.equal(first.train, second.train)
     # Written down: a change of the split changes every published number.
     assert hashlib.sha256(first.test.numpy().tobytes()).hexdigest().startswith("021db6d5746b")
+
+
+def test_black_and_white_is_from_half_of_the_brightest_on(tmp_path: Path) -> None:
+    grey, found = (source.images(files("digits", tmp_path, train=5000)) for source in (digits, binary_digits))
+    assert found.levels == 2
+    assert torch.equal(found.train, (grey.train >= 8).to(torch.uint8))
+
+
+def test_drawn_pixels_are_on_as_often_as_their_grey_value_says_and_always_the_same(tmp_path: Path) -> None:
+    grey = digits.images(files("digits", tmp_path, train=5000)).train
+    first, second = (drawn_digits.images(files("digits", tmp_path, train=5000)) for _ in range(2))
+    assert first.levels == 2
+    assert torch.equal(first.train, second.train)
+    for value in range(17):
+        drawn, share = first.train[grey == value].double(), value / 16
+        assert abs(float(drawn.mean()) - share) <= 4 * (share * (1 - share) / len(drawn)) ** 0.5
