@@ -19,6 +19,7 @@ from ebmbench.core.binary import FEWEST_VISIBLE, enumerate_log_z
 from ebmbench.core.dataset import Facts
 from ebmbench.core.streams import uniform
 from ebmbench.models.common.bipartite import logit_of_mean, require_binary
+from ebmbench.models.common.machine import MachineModel
 
 PAPER = "Ackley, Hinton & Sejnowski, A Learning Algorithm for Boltzmann Machines, Cognitive Science 9, 1985"
 YEAR = 1985
@@ -74,7 +75,7 @@ class Couplings(NamedTuple):
         return enumerate_log_z(lambda v: -double(v), units) if units <= FEWEST_VISIBLE else None
 
 
-class Model(nn.Module):
+class Model(MachineModel):
     """The energy `(B, *event) -> (B,)`."""
 
     sweep_passes = 1
@@ -98,24 +99,3 @@ class Model(nn.Module):
         row, column = torch.triu_indices(self.units, self.units, 1)
         upper = self.pairs.new_zeros(self.units, self.units).index_put((row, column), self.pairs)
         return Couplings(upper + upper.mT, self.bias)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """E(v)."""
-        return self.plain()(x)
-
-    @torch.no_grad()
-    def fixed(self) -> Couplings:
-        """Today's weights, for a chain."""
-        return Couplings(*(part.detach().clone() for part in self.plain()))
-
-    def gibbs(self, x: Tensor, generator: Generator, beta: float | Tensor = 1.0) -> Tensor:
-        """One sweep."""
-        return self.fixed().gibbs(x, generator, beta)
-
-    def free_energy(self, x: Tensor, beta: float | Tensor = 1.0) -> Tensor:
-        """βE(v), `(B,)`."""
-        return self.fixed().free_energy(x, beta)
-
-    def log_partition(self) -> float | None:
-        """log Z, if there are few units."""
-        return self.fixed().log_partition()

@@ -19,6 +19,7 @@ from ebmbench.core.binary import FEWEST_HIDDEN, draw_units, enumerate_log_z, log
 from ebmbench.core.dataset import Facts
 from ebmbench.core.streams import normal
 from ebmbench.errors import UserError
+from ebmbench.models.common.machine import MachineModel
 
 PAPER = "Hinton & Salakhutdinov, Reducing the Dimensionality of Data with Neural Networks, Science 313, 2006"
 YEAR = 2006
@@ -86,7 +87,7 @@ class GaussianMachine(NamedTuple):
         return enumerate_log_z(summand, len(c)) + float((sigma.log() + 0.5 * math.log(2 * math.pi)).sum())
 
 
-class Model(nn.Module):
+class Model(MachineModel):
     """The free energy `(B, *event) -> (B,)`."""
 
     log_sigma: Tensor
@@ -117,24 +118,3 @@ class Model(nn.Module):
     def plain(self) -> GaussianMachine:
         """The machine in the graph of the weights."""
         return GaussianMachine(self.weight, self.visible_bias, self.hidden_bias, self.log_sigma.exp())
-
-    def forward(self, x: Tensor) -> Tensor:
-        """F(v)."""
-        return self.plain()(x)
-
-    @torch.no_grad()
-    def fixed(self) -> GaussianMachine:
-        """Today's weights, for a chain."""
-        return GaussianMachine(*(part.detach().clone() for part in self.plain()))
-
-    def gibbs(self, x: Tensor, generator: Generator, beta: float | Tensor = 1.0) -> Tensor:
-        """One sweep."""
-        return self.fixed().gibbs(x, generator, beta)
-
-    def free_energy(self, x: Tensor, beta: float | Tensor = 1.0) -> Tensor:
-        """F_β(v), `(B,)`."""
-        return self.fixed().free_energy(x, beta)
-
-    def log_partition(self) -> float | None:
-        """log Z, if there are few hidden units."""
-        return self.fixed().log_partition()

@@ -22,6 +22,7 @@ from torch import Generator, Tensor, nn
 from ebmbench.core.binary import log_one_plus_exp
 from ebmbench.core.dataset import Facts
 from ebmbench.models.common.bipartite import Bipartite, logit_of_mean, require_binary, widest_uniform
+from ebmbench.models.common.machine import MachineModel
 
 PAPER = (
     "Hinton, Training Products of Experts by Minimizing Contrastive Divergence, 2002; "
@@ -43,7 +44,7 @@ class Settings(BaseModel):
     shift: float = Field(0.01, ge=0, le=1, description="how far λ goes towards the mean activity at each step")
 
 
-class Model(nn.Module):
+class Model(MachineModel):
     """The free energy `(B, *event) -> (B,)`."""
 
     visible_offset: Tensor
@@ -93,20 +94,3 @@ class Model(nn.Module):
             step = self.settings.shift * (self.activity - self.hidden_offset)
             self.visible_bias.add_(self.weight @ step)
             self.hidden_offset.add_(step)
-
-    @torch.no_grad()
-    def fixed(self) -> Bipartite:
-        """Today's weights, for a chain."""
-        return Bipartite(*(part.detach().clone() for part in self.plain()))
-
-    def gibbs(self, x: Tensor, generator: Generator, beta: float | Tensor = 1.0) -> Tensor:
-        """One sweep."""
-        return self.fixed().gibbs(x, generator, beta)
-
-    def free_energy(self, x: Tensor, beta: float | Tensor = 1.0) -> Tensor:
-        """F_β(v), `(B,)`."""
-        return self.fixed().free_energy(x, beta)
-
-    def log_partition(self) -> float | None:
-        """log Z, if one layer has few units."""
-        return self.fixed().log_partition()

@@ -67,6 +67,9 @@ def test_the_numbers_of_a_cell_are_shown_when_it_was_evaluated(tmp_path: Path) -
     read = numbers_reader(tmp_path)
     assert read("evaluate@a-dsm") == "kl 0.15 (0.1 to 0.2), ess 12"
     assert [read(stage) for stage in ("train@a-dsm", "evaluate@b-dsm", "evaluate@other", "report")] == [""] * 4
+    images = {"seed=0": {"kl": None, "short": {"fid_ratio": 2.0}, "long": {"fid_ratio": 1.5, "fid": 9.0}}}
+    (folder / "metrics.json").write_text(json.dumps(images))
+    assert read("evaluate@a-dsm") == "short.fid_ratio 2, long.fid_ratio 1.5"
     (folder / "metrics.json").write_text(json.dumps({"t=1/seed=0": {"kl": 3.14159}, "t=2/seed=0": {}}))
     assert read("evaluate@a-dsm") == "t=1: kl 3.14; t=2: no value"
     stage = Stage("evaluate@a-dsm", (), "new")
