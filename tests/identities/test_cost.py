@@ -26,6 +26,7 @@ CASES: dict[str, tuple[str, dict[str, Any], tuple[int, int, int, int]]] = {
     "mle, penalty": ("mle", {**MALA, "energy_penalty": 0.1}, (2, 7, 2, 2 * 7 + 2 * 2)),
     "cd": ("cd", MALA, (2, 7, 2, 2 * 7 + 2 * 2)),
     "cd, persistent": ("cd", {**MALA, "persistent": True}, (2, 7, 2, 2 * 7 + 2 * 2)),
+    "icd": ("icd", LANGEVIN, (2, 7, 3, 2 * 7 + 2 + 2 * 2)),  # the last step has a way back, and its end a slope
     "adance": ("adance", MALA, (4, 7, 2, 2 * 7 + 2 + 2 * 2)),  # the copy's energies have no way back
     "adance, langevin": ("adance", {**LANGEVIN, "interval": 1}, (4, 6, 2, 2 * 6 + 2 + 2 * 2)),
     "adabrm": ("adabrm", MALA, (4, 7, 2, 2 * 7 + 2 + 2 * 2)),

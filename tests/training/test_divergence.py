@@ -94,7 +94,7 @@ def test_the_energies_of_every_method_are_watched_and_cost_nothing(method: str) 
         blind.advance()
     low, high = (one.watch.before[name] for name in ("lowest_energy", "highest_energy"))
     assert -100 < low < high < 1000
-    assert ("chain_gradient_norm" in one.watch.before) == (method in ("mle", "cd", "adance", "adabrm"))
+    assert ("chain_gradient_norm" in one.watch.before) == (method in ("mle", "cd", "icd", "adance", "adabrm"))
     assert one.meter.counts == blind.meter.counts
     assert all(torch.equal(a, b) for a, b in zip(one.parameters, blind.parameters, strict=True))
 
