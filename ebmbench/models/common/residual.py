@@ -1,7 +1,7 @@
 """A residual ConvNet with one number per image: what the energies `residual` and `multiscale` are made of.
 
-A convolution to `width` channels, then `stages` times a block, which doubles the channels, and a halving of the sides by
-averages. The direct way of a block is a 1×1 convolution. At the end features are averaged over the image.
+A convolution to `width` channels, then `stages` times a block, which doubles the channels, and a halving of the sides
+by averages. The direct way of a block is a 1×1 convolution. At the end features are averaged over the image.
 """
 
 import torch
