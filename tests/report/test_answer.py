@@ -106,7 +106,7 @@ def test_a_method_that_lost_a_run_wins_nothing_and_is_named() -> None:
 def test_a_method_is_worse_than_the_gaussian_only_if_every_run_is() -> None:
     of = CLEAR | {"cd": [1.1, 1.2, 1.3], "dsm": [0.9, 1.2, 1.3]}
     text = answer({"a": of, "b": of})
-    assert "**Avoid:** `cd` is worse than the Gaussian baseline in KL on `a` and `b`." in text
+    assert "**Avoid:** `cd` is worse than the gaussian baseline in KL on `a` and `b`." in text
 
 
 def test_long_runs_that_collapse_are_counted() -> None:

@@ -24,7 +24,7 @@ from ebmbench.report.text.words import join_words, list_names
 TITLE = ""
 ORDER = 0
 FEW = 3  # datasets that are named one by one; of more, wins are counted
-REFERENCE = "gaussian"
+REFERENCES = ("gaussian", "mean_field")  # of points and images, and of binary data
 COLLAPSED = {"short-run-only": "long runs of {who} on `{where}` collapse ({share})"}
 COLLAPSED |= {"miscalibrated": "the density of {who} on `{where}` is miscalibrated ({share})"}
 LIMIT = "; at the sampler limit even the control's chains do not mix in so many steps"
@@ -190,8 +190,9 @@ def _what_to_avoid(results: Results) -> str:
     """Methods that diverge, collapse or are worse than a Gaussian, and where a baseline beats them all."""
     if not results.frame["status"].isin(["ok", "diverged"]).any():
         return ""
-    bad = [*_diverged(results.frame), *_collapsed(results.frame), *_worse_than_gaussian(results)]
-    none = "no run diverged or collapsed, and no method was found worse than the Gaussian baseline in all its runs"
+    bad = [*_diverged(results.frame), *_collapsed(results.frame), *_worse_than_reference(results)]
+    reference = f"the {_reference(results.frame)} baseline"
+    none = f"no run diverged or collapsed, and no method was found worse than {reference} in all its runs"
     return " ".join([f"**Avoid:** {'; '.join(bad) or none}.", *filter(None, _defeats(results.frame))])
 
 
@@ -217,12 +218,17 @@ def _collapsed(frame: pd.DataFrame) -> list[str]:
     return found
 
 
-def _worse_than_gaussian(results: Results) -> list[str]:
-    """Methods of which every run is worse than the Gaussian baseline, by the metrics of the answers above."""
+def _reference(frame: pd.DataFrame) -> str:
+    """The simplest baseline that was run: the Gaussian, or of binary data independent units."""
+    return next((name for name in REFERENCES if (frame["method"] == name).any()), REFERENCES[0])
+
+
+def _worse_than_reference(results: Results) -> list[str]:
+    """Methods of which every run is worse than the simplest baseline, by the metrics of the answers above."""
     by_kind: dict[tuple[tuple[str, ...], str, str], list[str]] = {}
     for kind in ("", "short", "long"):
         for metric, dataset, field in flatten(find_fields(results, kind)):
-            rows = variants(results.frame, dataset).get(REFERENCE)
+            rows = variants(results.frame, dataset).get(_reference(results.frame))
             bar = None if rows is None else summarise(rows, metric).mean
             worse = [name for name, one in field.methods.items() if bar is not None and _all_worse(one, bar)]
             if worse:
@@ -231,9 +237,9 @@ def _worse_than_gaussian(results: Results) -> list[str]:
     for (names, metric, dataset), among in by_kind.items():
         of = f" of {join_words([SAMPLES[kind] for kind in among], 'and')}" if among != [""] else ""
         found.setdefault((names, f"{short_name(metric)}{of}"), []).append(dataset)
+    than = f"worse than the {_reference(results.frame)} baseline"
     return [
-        f"{list_names(names)} {'is' if len(names) == 1 else 'are'} worse than the Gaussian baseline in {what} on "
-        f"{list_names(sets)}"
+        f"{list_names(names)} {'is' if len(names) == 1 else 'are'} {than} in {what} on {list_names(sets)}"
         for (names, what), sets in found.items()
     ]
 
@@ -285,7 +291,7 @@ def _defeat(dataset: str, baseline: str, bar: Summary, methods: dict[str, Summar
     """Empty if some method is above the baseline; one that lost runs counts by those it has."""
     best = max(methods, key=lambda name: methods[name].mean or 0.0)
     highest, one = bar.mean or 0.0, methods[best]
-    if (one.mean or 0.0) >= highest:
+    if (one.mean or 0.0) + (one.half or 0.0) >= highest:  # above, or not told apart
         return ""
     whom, who = ("every method", f"the best method (`{best}`)") if len(methods) > 1 else (f"`{best}`", f"`{best}`")
     return (
