@@ -18,6 +18,7 @@ def write_cell(root: Path) -> Results:
             label = f"{settings.replace(', ', '/')}/seed={seed}"
             row = {"suite": "s", "dataset": "binary_digits", "method": "mle", "settings": settings, "seed": seed}
             row |= {"label": label, "status": "ok", "metric": "variational_bound", "samples": "", "value": value}
+            row |= {"steps": 1000 if "rbm" in settings else 250, "direction": "higher"}
             rows.append(row)
             arrays[f"units:{label}"] = np.full((20, 1, 8, 8), 40 + 100 * seed, np.uint8)
     arrays[f"fields:{VARIANTS[0].replace(', ', '/')}/seed=1"] = np.full((16, 1, 8, 8), 128, np.uint8)
