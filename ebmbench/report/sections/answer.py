@@ -27,6 +27,8 @@ FEW = 3  # datasets that are named one by one; of more, wins are counted
 REFERENCES = ("gaussian", "mean_field")  # of points and images, and of binary data
 COLLAPSED = {"short-run-only": "long runs of {who} on `{where}` collapse ({share})"}
 COLLAPSED |= {"miscalibrated": "the density of {who} on `{where}` is miscalibrated ({share})"}
+ONE_SEED = "One seed tells no difference from chance."
+TIES = "Ties are what these seeds cannot tell apart, by a test at 5 %."
 LIMIT = "; at the sampler limit even the control's chains do not mix in so many steps"
 PLANE = [2]  # the shape of points in the plane
 LEVEL = "An FID ratio is the FID divided by that of noisy test images; smaller is better."
@@ -182,7 +184,8 @@ def _at_little_compute(results: Results) -> str:
     share = f"{100 * float((passes.min() / passes.max()).median()):.2g} %"
     change = [dataset for dataset, field in first.items() if set(field.leaders) != set(ends[dataset].leaders)]
     same = f"differ on {list_names(change)}" if change else "are the same"
-    early = f"**Little compute** ({share} of the budget, by the same runs): {_describe(first)}."
+    kind = "; images by short runs" if results.image_datasets else ""
+    early = f"**Little compute** ({share} of the budget, by the same runs{kind}): {_describe(first)}."
     return f"{early} At the full budget the leaders {same}."
 
 
@@ -255,7 +258,7 @@ def _how_sure(results: Results) -> str:
     if not seeds:
         return "**How sure:** not at all: there is no run."
     told = f"{plural(seeds, 'seed')} and one choice of budget, another may decide otherwise"
-    few = "One seed tells no difference from chance." if seeds == 1 else "Ties are what these seeds cannot tell apart."
+    few = ONE_SEED if seeds == 1 else TIES
     fields = [one for kind in ("", "short", "long") for _, _, one in flatten(find_fields(results, kind))]
     compared = any(len(one.methods) > 1 for one in fields)
     judged = {side: count_side(frame, side) for side in ("density", "sampler")}
