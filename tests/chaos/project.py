@@ -34,8 +34,11 @@ class Ended:
     error: str
 
     def complaint(self, *codes: int) -> str | None:
-        """What is wrong with this ending: another exit code, or anything but one line that starts with `error: `."""
-        lines = [line for line in self.error.splitlines() if line.strip()]
+        """What is wrong with this ending: another exit code, or anything but one line that starts with `error: `.
+
+        That a run begins may be said before.
+        """
+        lines = [line for line in self.error.splitlines() if line.strip() and not line.startswith("starting")]
         if self.code not in codes:
             return f"exit code {self.code} and not {codes}: {self.error[-200:]}"
         if "Traceback" in self.out + self.error:
