@@ -21,6 +21,7 @@ from ebmbench.core.method import Method
 from ebmbench.core.streams import draws, stream
 from ebmbench.data import two_moons
 from ebmbench.methods import adabrm, mle
+from ebmbench.methods.common.bregman import DIVERGENCES, Divergence
 from ebmbench.models import mlp
 from ebmbench.report.figures.theme import FAINT, INK, colour
 from ebmbench.samplers import mala
@@ -67,11 +68,11 @@ def measure(arm: str, seed: int, bench: Bench) -> dict[str, Any]:
     start = draws(seed, "claim", "bregman_one_is_mle", "start")
     network = mlp.Model(mlp.Settings(), data.facts).initialise(start("weights")).double()
     every: list[Method] = [mle.Method(mle.Settings(sampler=CHAINS, buffer=BUFFER, rejuvenation=0.25), data.facts)]
-    for name in adabrm.DIVERGENCES:
+    for name in DIVERGENCES:
         chosen = adabrm.Settings(sampler=CHAINS, divergence=name, interval=int(arm), buffer=BUFFER, rejuvenation=0.25)
         every.append(adabrm.Method(chosen, data.facts))
     methods = [method.initialise(start, network).double() for method in every]
-    factors = torch.stack([_curvature_at_one(divergence) for divergence in adabrm.DIVERGENCES.values()])
+    factors = torch.stack([_curvature_at_one(divergence) for divergence in DIVERGENCES.values()])
     optimiser, gaps, found = torch.optim.Adam(network.parameters(), lr=RATE), [], []
     for step in range(STEPS):
         generator = stream(seed, "claim", "bregman_one_is_mle", step, "batch")
@@ -93,7 +94,7 @@ def _gradient(method: Method, network: mlp.Model, x: Tensor, draw: Any) -> Tenso
     return torch.cat([p.grad.flatten() for p in network.parameters() if p.grad is not None]).clone()
 
 
-def _curvature_at_one(divergence: adabrm.Divergence) -> Tensor:
+def _curvature_at_one(divergence: Divergence) -> Tensor:
     """Ψ″(1), by differentiating Ψ twice."""
     one = torch.ones((), dtype=torch.float64, requires_grad=True)
     (slope,) = torch.autograd.grad(divergence.psi(one), one, create_graph=True)
@@ -109,7 +110,7 @@ def statistics(arms: Arms) -> dict[str, float]:
 def draw(figure: Figure, seeds: Sequence[Arms]) -> None:
     """Gaps for each Ψ, and the factors."""
     left, right = figure.subplots(1, 2, width_ratios=[3, 2])
-    names = [name.replace("_", "–") for name in adabrm.DIVERGENCES]
+    names = [name.replace("_", "–") for name in DIVERGENCES]
     for arm, shade in [("1", colour("adabrm")), ("5", FAINT)]:
         worst = stacked(seeds, arm, "gap").max(2).clip(1e-17)
         for seed, row in enumerate(worst):

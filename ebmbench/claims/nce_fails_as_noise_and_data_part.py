@@ -24,6 +24,7 @@ from ebmbench.core.noise import Gaussian
 from ebmbench.data import eight_gaussians
 from ebmbench.experiment.data import Data
 from ebmbench.methods import nce
+from ebmbench.methods.common.fixed_noise import fit_noise
 from ebmbench.models import mlp
 from ebmbench.report.figures.theme import INK, colour, density_colours
 from ebmbench.training.job import Job
@@ -93,7 +94,7 @@ def trained(data: Data, moved: float, blown: float, seed: int, budget: int) -> T
     training = Training(budget=budget)
     settings = nce.Settings(matched=False)  # else c would start where the noise is explained that is replaced here
     trainer = Trainer(Job("nce", settings, {}, seed, training, mlp.Settings(), data.facts), data.train)
-    own = nce.fit_noise(settings, data.facts, data.train)
+    own = fit_noise(settings, data.facts, data.train)
     assert isinstance(own, Gaussian)
     away = moved * data.facts.scale * torch.tensor([1.0, 0.0])
     trainer.method.noise = Gaussian(own.loc + away, blown * own.covariance_matrix)

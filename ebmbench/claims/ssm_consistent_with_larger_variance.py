@@ -26,6 +26,7 @@ from ebmbench.core.energy import Energy
 from ebmbench.core.streams import draws
 from ebmbench.data import digits, two_moons
 from ebmbench.methods import ssm
+from ebmbench.methods.common.score_matching import Distribution, draw_directions
 from ebmbench.models import mlp
 from ebmbench.report.figures.theme import FAINT, INK, PALETTE, colour, plain_ticks
 
@@ -63,7 +64,7 @@ CLAIM = Claim(
 
 EVENTS, SAMPLES, PRECISIONS = (100, 300, 1000, 3000, 10_000), 40, (0.5, 1.0, 2.0, 4.0)
 DIMENSIONS, DRAWS = (1, 2, 4, 8, 16, 32, 64), 30
-KINDS: tuple[ssm.Distribution, ...] = ("rademacher", "gaussian")
+KINDS: tuple[Distribution, ...] = ("rademacher", "gaussian")
 TOY = (mlp.Settings(), Training(budget=1_500_000, ema=0.99), ssm.Settings(), 256)
 IMAGES = (
     mlp.Settings(width=256, layers=2, gain=1.4, bias=0.1),
@@ -90,11 +91,11 @@ def measure(arm: str, seed: int, bench: Bench) -> dict[str, Any]:
     return {"gap": gap, "ratio": [[_ratio(network, x, kind, draw(kind)) for kind in KINDS] for network in networks]}
 
 
-def _ratio(network: nn.Module, x: Tensor, kind: ssm.Distribution, generator: Generator) -> float:
+def _ratio(network: nn.Module, x: Tensor, kind: Distribution, generator: Generator) -> float:
     """The gradient's variance over directions, summed over parameters, of the plain form over the reduced."""
     rows: list[list[Tensor]] = [[], []]
     for _ in range(DRAWS):
-        v = ssm.draw_directions(kind, (1, *x.shape), generator).to(x)
+        v = draw_directions(kind, (1, *x.shape), generator).to(x)
         for form, reduced in zip(rows, (False, True), strict=True):
             loss = ssm.sliced_score_matching(network, x, v, reduced)
             parts = torch.autograd.grad(loss, list(network.parameters()), materialize_grads=True)
@@ -120,7 +121,7 @@ def _error(count: int, generator: Generator) -> float:
     wanted = torch.tensor(PRECISIONS, dtype=torch.float64)
     shape = (SAMPLES, count, len(wanted))
     x = torch.randn(shape, generator=generator, dtype=torch.float64) / wanted.sqrt()
-    v = ssm.draw_directions("rademacher", shape, generator).to(x)
+    v = draw_directions("rademacher", shape, generator).to(x)
     return float((estimates(x, v) / wanted - 1).square().mean().sqrt())
 
 
@@ -147,7 +148,7 @@ def _normal_ratio(d: int, generator: Generator) -> float:
     x = torch.randn(256, d, generator=generator, dtype=torch.float64)
     losses = []
     for _ in range(8 * DRAWS):
-        v = ssm.draw_directions("gaussian", (1, *x.shape), generator).to(x)
+        v = draw_directions("gaussian", (1, *x.shape), generator).to(x)
         losses.append([ssm.sliced_score_matching(_half_square, x, v, form).item() for form in (False, True)])
     plain, less = np.var(losses, axis=0)
     return float(plain / less)

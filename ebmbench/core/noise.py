@@ -40,8 +40,8 @@ def fit_gaussian(facts: Facts, data: Tensor | None, inflation: float, shrinkage:
     try:
         return Gaussian(mean, inflation * covariance + extra)
     except ValueError as error:
-        found = f"found {shrinkage:g}, but the covariance of {facts.name} is singular"
-        raise UserError(f"{PARAMS_YAML}: methods.nce.shrinkage: {found}, allowed: more, such as 0.02") from error
+        found = f"found {shrinkage:g} for Gaussian noise, but the covariance of {facts.name} is singular"
+        raise UserError(f"{PARAMS_YAML}: methods: shrinkage: {found}, allowed: more, such as 0.02") from error
 
 
 def fit_box(facts: Facts, data: Tensor | None, inflation: float) -> Distribution:

@@ -7,7 +7,7 @@ import pytest
 from torch import Tensor
 
 from ebmbench.claims import bregman_one_is_mle as claim
-from ebmbench.methods import adabrm
+from ebmbench.methods.common.bregman import DIVERGENCES
 from tests.claims.verdicts import verdicts
 
 
@@ -29,5 +29,5 @@ def test_parts_that_are_not_of_one_psi_refute_it(
     part: str, wrong: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A wrong S₀ is no multiple of maximum likelihood; parts of another Ψ are another multiple of it."""
-    monkeypatch.setitem(adabrm.DIVERGENCES, "kl", replace(adabrm.DIVERGENCES["kl"], **{part: wrong}))
+    monkeypatch.setitem(DIVERGENCES, "kl", replace(DIVERGENCES["kl"], **{part: wrong}))
     assert verdicts(claim, tmp_path)["gap"] == "not reproduced"

@@ -146,7 +146,7 @@ def test_it_cites_a_paper_and_is_called_by_its_name(name: str) -> None:
     assert load("samplers", name).Settings().kind == name
 
 
-@pytest.mark.parametrize("name", ["mala", "hmc", "langevin", "annealed_langevin", "elastic_langevin"])
+@pytest.mark.parametrize("name", ["mala", "hmc", "langevin", "momentum", "annealed_langevin", "elastic_langevin"])
 def test_a_sampler_that_follows_the_gradient_says_how_large_it_was(name: str) -> None:
     found = run(name, starts(name, 6, 2)).diagnostics
     assert {"gradient_norm", "last_gradient_norm"} <= set(found)

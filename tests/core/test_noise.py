@@ -76,5 +76,5 @@ def test_constant_pixels_need_no_care_and_a_hopeless_covariance_is_refused_in_on
     data[..., 0] = -1.0
     fit_gaussian(image_facts(), data, inflation=1.2, shrinkage=0.0)
     facts = replace(gaussian_facts(2), covariance=[[1.0, 1.0], [1.0, 1.0]])
-    with pytest.raises(UserError, match=r"methods\.nce\.shrinkage: found 0, but the covariance of .* is singular"):
+    with pytest.raises(UserError, match=r"shrinkage: found 0 for Gaussian noise, but the covariance of .* is singular"):
         fit_gaussian(facts, None, inflation=1.0, shrinkage=0.0)

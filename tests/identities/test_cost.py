@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor, nn
 
 from ebmbench.config.registry import load
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws, stream
 from ebmbench.samplers import langevin, mala
-from tests.conftest import gaussian_facts
+from tests.conftest import gaussian_facts, real_methods
 
 BATCH = 8
 MALA: dict[str, Any] = {"sampler": mala.Settings(steps=6, step_size=0.1)}
@@ -32,11 +33,17 @@ CASES: dict[str, tuple[str, dict[str, Any], tuple[int, int, int, int]]] = {
     "adabrm": ("adabrm", MALA, (4, 7, 2, 2 * 7 + 2 + 2 * 2)),
     "nce": ("nce", {"ratio": 1}, (2, 0, 2, 4)),
     "nce, ν = 5": ("nce", {"ratio": 5}, (6, 0, 6, 12)),
+    "rank_nce": ("rank_nce", {"ratio": 1}, (2, 0, 2, 4)),
+    "rank_nce, K = 5": ("rank_nce", {"ratio": 5}, (6, 0, 6, 12)),
+    "brm": ("brm", {"ratio": 1}, (2, 0, 2, 4)),
     "cnce": ("cnce", {"ratio": 1}, (2, 0, 2, 4)),
     "cnce, κ = 5": ("cnce", {"ratio": 5}, (6, 0, 6, 12)),
     "dsm": ("dsm", {}, (0, 1, 1, 4)),
     "ssm": ("ssm", {"projections": 1}, (0, 2, 1, 8)),
     "ssm, M = 3": ("ssm", {"projections": 3, "variance_reduced": False}, (0, 4, 1, 16)),
+    "ism": ("ism", {}, (0, 3, 1, 12)),  # in the plane
+    "fd_ssm": ("fd_ssm", {"projections": 1}, (3, 0, 3, 6)),
+    "fd_ssm, M = 3": ("fd_ssm", {"projections": 3}, (7, 0, 7, 14)),
     "ncsn": ("ncsn", {"model": "noise_mlp"}, (0, 1, 1, 4)),
     "ncsn, score": ("ncsn", {"model": "score_mlp"}, (0, 1, 1, 2)),
 }
@@ -58,3 +65,47 @@ def test_a_step_costs_what_its_formula_asks_for(case: str) -> None:
         assert {name: found[name] for name in names} == {
             name: step * BATCH * count for name, count in zip(names, expected, strict=True)
         }
+
+
+class Tick(torch.autograd.Function):
+    """The identity, which counts the events that pass it: on the way there, back, back through the way back, …"""
+
+    events = 0
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        Tick.events += len(x)
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        return Tick.apply(gradient)
+
+
+class Ticking(nn.Module):
+    """A network without closed forms that counts in its middle, at noise levels too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(2, 4), nn.Linear(4, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.second(Tick.apply(self.first(x)).tanh().square()).squeeze(1)
+
+    def given(self, sigma: Tensor) -> "Ticking":
+        return self
+
+
+@pytest.mark.parametrize("name", real_methods())
+def test_the_passes_of_every_method_are_those_that_a_hook_in_the_network_counts(name: str) -> None:
+    module, facts = load("methods", name), gaussian_facts(2)
+    network = Ticking()
+    for number, weight in enumerate(network.parameters()):
+        nn.init.normal_(weight, generator=stream(0, "weights", number))
+    method = module.Method(module.Settings(), facts).initialise(draws(0, "start"), network)
+    energy = Meter(network)
+    x = torch.randn(BATCH, 2, generator=stream(0, "x"))
+    for step in range(2):
+        Tick.events, before = 0, energy.counts.passes
+        energy.backward(method(energy, x, draws(0, step)))
+        assert energy.counts.passes - before == Tick.events > 0

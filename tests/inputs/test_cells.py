@@ -122,6 +122,13 @@ def test_a_network_that_does_not_fit_the_events_is_refused(method: str, model: A
     taken(method, {"model": model}, None)
 
 
+def test_an_exact_trace_of_too_many_coordinates_is_refused() -> None:
+    found = "found 81 coordinates on mine, allowed: at most 64, for each takes a backward pass; ssm has no such limit"
+    assert refused("ism", {}, images(9)) == f"params.yaml: benchmark.methods: ism: {found}"
+    taken("ism", {}, images(8))
+    taken("ssm", {}, images(9))
+
+
 def test_more_chains_than_test_images_are_refused() -> None:
     line = "params.yaml: sampling.chains: found 31 on mine, allowed: at most 30, as many as test images"
     assert refused("dsm", {}, images(), sampling={"chains": 31}) == line

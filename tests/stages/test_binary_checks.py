@@ -60,7 +60,7 @@ def test_it_is_refused_by_one_line_that_names_the_key(tmp_path: Path, overrides:
     assert str(refused.value) == f"params.yaml: {words}"
 
 
-@pytest.mark.parametrize("method", ["cd", "pseudo_likelihood", "dsm"])
+@pytest.mark.parametrize("method", ["cd", "pseudo_likelihood", "dsm", "ism", "fd_ssm", "rank_nce", "brm"])
 def test_what_fits_or_is_skipped_is_planned(tmp_path: Path, method: str) -> None:
     plan(tmp_path, "bars_and_stripes", method)
 

@@ -27,7 +27,7 @@ def on_images(method: str) -> Job:
     changes = {"model": "tiny"} if default.model == "mlp" else {"model": "unet"}
     if default.model == "mlp" and default.sampler is not None:
         changes |= {"sampler": SHORT} | ({"temperature": 1.0} if hasattr(default, "temperature") else {})
-    if method == "nce":  # a Gaussian in so many dimensions needs more data than there are here
+    if hasattr(default, "noise"):  # a Gaussian in so many dimensions needs more data than there are here
         changes |= {"noise": "mixture"}
     model = load("models", changes["model"]).Settings(width=2 if changes["model"] == "tiny" else 8)
     training = Training(budget=10**6, batch_size=4, data_noise=0.01)
