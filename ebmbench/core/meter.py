@@ -15,7 +15,7 @@ only steps 0, 1, 2, 4, 8, … are looked at. The others are charged what the las
 where all steps do the same.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -89,7 +89,7 @@ class Meter:
     def __call__(self, x: Tensor) -> Tensor:
         """E(x), counted."""
         self.counts.energy_evaluations += x.shape[0]
-        self._count(x.shape[0], kept=torch.is_grad_enabled())
+        self.count(x.shape[0], kept=torch.is_grad_enabled())
         self.counts.passes += x.shape[0] * (getattr(self.network, "energy_passes", 1) - 1)  # without a graph
         value: Tensor = self.network(x)
         self._see(value)
@@ -98,7 +98,7 @@ class Meter:
     def energy_and_score(self, x: Tensor, create_graph: bool = False) -> tuple[Tensor, Tensor]:
         """E(x) and s(x), counted; with `create_graph` both passes stand in the graph of the loss."""
         self.counts.input_gradients += x.shape[0]
-        self._count(x.shape[0], kept=create_graph, passes=2)
+        self.count(x.shape[0], kept=create_graph, passes=2)
         value, s = energy_and_score(self.network, x, create_graph)
         self._see(value)
         return value, s
@@ -109,14 +109,14 @@ class Meter:
 
     def gibbs(self, x: Tensor, generator: Generator, beta: float | Tensor = 1.0) -> Tensor:
         """A Gibbs sweep of a Boltzmann machine, counted."""
-        self._count(x.shape[0], kept=False, passes=self.network.sweep_passes)
+        self.count(x.shape[0], kept=False, passes=self.network.sweep_passes)
         moved: Tensor = self.network.gibbs(x, generator, beta)
         return moved
 
     def free_energy(self, x: Tensor, beta: float | Tensor) -> Tensor:
         """The energy of a Boltzmann machine at another temperature, counted."""
         self.counts.energy_evaluations += x.shape[0]
-        self._count(x.shape[0], kept=False)
+        self.count(x.shape[0], kept=False)
         value: Tensor = self.network.free_energy(x, beta)
         return value
 
@@ -125,13 +125,13 @@ class Meter:
         if not self._has_score or (self._has_energy and self.seen is not None):
             return self.energy_and_score(x, create_graph)[1]
         self.counts.input_gradients += x.shape[0]
-        self._count(x.shape[0], kept=create_graph, passes=2 if self._has_energy else 1)
+        self.count(x.shape[0], kept=create_graph, passes=2 if self._has_energy else 1)
         return score(self.network, x, create_graph)
 
     def energy_score_and_curvature(self, x: Tensor, directions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """E(x), s(x) and its derivative along each direction, counted: two passes, and two more for each direction."""
         self.counts.input_gradients += x.shape[0] * (1 + len(directions))
-        self._count(x.shape[0], kept=True, passes=2 + 2 * len(directions))
+        self.count(x.shape[0], kept=True, passes=2 + 2 * len(directions))
         value, s, curvature = energy_score_and_curvature(self.network, x, directions)
         self._see(value)
         return value, s, curvature
@@ -144,19 +144,20 @@ class Meter:
         """Another network (a frozen copy, say) whose cost is counted here too."""
         return Meter(network, self.counts, seen=self.seen)
 
-    def backward(self, loss: Tensor) -> None:
-        """Differentiate a loss with respect to the parameters, counted by the graph that it was built from."""
-        torch.autograd.backward(loss)
+    def backward(self, loss: Tensor, weights: Sequence[Tensor] | None = None) -> None:
+        """Differentiate a loss with respect to the parameters (or to some), counted by the graph it was built from."""
+        torch.autograd.backward(loss, inputs=weights)
         self.counts.parameter_gradients += self._graph.events
         self.counts.passes += self._graph.passes
         self._graph.events = self._graph.passes = 0
 
-    def _see(self, value: Tensor) -> None:
-        if self.seen is not None:
-            self.seen.append(value.detach())
-
-    def _count(self, events: int, kept: bool, passes: int = 1) -> None:
+    def count(self, events: int, kept: bool, passes: int = 1) -> None:
+        """Count passes of events through this network or an adversary; those that are kept are paid on the way back."""
         self.counts.passes += passes * events
         if kept:
             self._graph.events += events
             self._graph.passes += passes * events
+
+    def _see(self, value: Tensor) -> None:
+        if self.seen is not None:
+            self.seen.append(value.detach())

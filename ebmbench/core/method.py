@@ -38,6 +38,7 @@ class Method(nn.Module):
         self.settings = settings
         self.facts = facts
         self.last: dict[str, Tensor] = {}
+        self.pace = 1.0  # the share of every learning rate that the schedule leaves at this step
 
     def observe(self, data: Tensor) -> None:
         """Look at the training set `(N, *event)` once, before `initialise`, for what the facts do not say."""

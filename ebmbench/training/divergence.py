@@ -1,8 +1,9 @@
 """Watching a run: the numbers of a step that show its health, and when it has diverged.
 
 A run is given up if its loss, parameter gradient, energies (of data, noise and chains alike) or gradients along chains
-are not finite; if its energies, or gradients along chains, are beyond the limits of `training.divergence`; and if it
-for a tenth of the budget
+are not finite; if its energies, or gradients along chains, are beyond the limits of `training.divergence`; if loss or
+gradient of its adversary (the second player, if it has one) is not finite, or that loss beyond the limit of energies;
+and if it for a tenth of the budget
 
 - has been at the trivial solution E = c: no two events of a step, be they data, noise or on chains, differ by more than
   `flat` in their log-density −E/T (T is that of the training chains, else 1);
@@ -29,6 +30,8 @@ from ebmbench.config.sections import Divergence
 PATIENCE = 0.1  # share of the budget: a network may start flat, and chains may start far away
 COLD = 0.01  # temperature of chains that are there to descend: the suites' have 1e-4 and less
 CHAIN, GAP = "chain_gradient_norm", "energy_gap"
+ADVERSARY, ADVERSARY_NORM = "adversary_loss", "adversary_gradient_norm"
+REPORTED = (CHAIN, GAP, ADVERSARY, ADVERSARY_NORM)  # by the method, if it has them
 WORDS = {
     "loss": "loss",
     "gradient_norm": "gradient norm",
@@ -36,6 +39,8 @@ WORDS = {
     "highest_energy": "energy",
     CHAIN: "gradient norm along chains",
     GAP: "energy gap",
+    ADVERSARY: "loss of the adversary",
+    ADVERSARY_NORM: "gradient norm of the adversary",
 }
 
 Values = dict[str, float]
@@ -66,7 +71,7 @@ def readings(loss: Tensor, norm: Tensor, energies: Sequence[Tensor], reported: d
     if energies:
         low, high = torch.cat([part.flatten() for part in energies]).aminmax()
         found |= {"lowest_energy": low, "highest_energy": high}
-    found |= {name: reported[name] for name in (CHAIN, GAP) if name in reported}
+    found |= {name: reported[name] for name in REPORTED if name in reported}
     numbers: list[float] = torch.stack(list(found.values())).tolist()
     return dict(zip(found, numbers, strict=True))
 
@@ -101,7 +106,7 @@ class Watch:
         self.since, self.before, self.first = dict(state["since"]), state["before"], state["first"]
 
     def _beyond(self, values: Values) -> str:
-        limits = dict.fromkeys(("lowest_energy", "highest_energy"), self.limits.energy)
+        limits = dict.fromkeys(("lowest_energy", "highest_energy", ADVERSARY), self.limits.energy)
         limits[CHAIN] = self.limits.gradient
         for name, limit in limits.items():
             if abs(value := values.get(name, 0.0)) > limit:

@@ -144,6 +144,7 @@ class Trainer:
         if self.job.training.schedule == "cosine":
             rate *= 0.5 * (1 + math.cos(math.pi * self.progress))
         rate *= 0.5 ** len(self.faults)
+        self.method.pace = rate / self.job.settings.learning_rate
         self.optimiser.zero_grad()
         seen: list[Tensor] = []
         self.meter.seen = seen
