@@ -13,6 +13,7 @@ leave p_n unknown, as Xu says), and it learns through its samples, where the pap
 import math
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from ebmbench.core.dataset import Facts
@@ -24,6 +25,7 @@ PAPER = "Bose, Ling & Cao, Adversarial Contrastive Estimation, ACL 2018"
 YEAR = 2018
 LINK = "https://aclanthology.org/P18-1094"
 EXAMPLES = [{"adversary_updates": 2, "couplings": 2}]
+RECOVERY = {"couplings": 2, "adversary_width": 8}
 
 
 def mix(log_base: Tensor, log_generator: Tensor) -> Tensor:
@@ -33,6 +35,8 @@ def mix(log_base: Tensor, log_generator: Tensor) -> Tensor:
 
 class Settings(FlowSettings):
     """`params.yaml: methods.ace`."""
+
+    learning_rate: float = Field(1e-2, gt=0)
 
 
 class Method(FlowNoise):

@@ -10,6 +10,7 @@ what nce learns most from. Gao et al. (2020); Xu (2022) 3.1. Differs from the pa
 Glow, and the flow starts as a Gaussian fitted to the data, not from a flow trained by likelihood.
 """
 
+from pydantic import Field
 from torch import Tensor
 
 from ebmbench.core.meter import Meter
@@ -20,10 +21,13 @@ PAPER = "Gao, Nijkamp, Kingma, Xu, Dai & Wu, Flow Contrastive Estimation of Ener
 YEAR = 2020
 LINK = "https://arxiv.org/abs/1912.00589"
 EXAMPLES = [{"adversary_updates": 2, "couplings": 2}]
+RECOVERY = {"couplings": 2, "adversary_width": 8}
 
 
 class Settings(FlowSettings):
     """`params.yaml: methods.fce`."""
+
+    learning_rate: float = Field(1e-2, gt=0)
 
 
 class Method(FlowNoise):

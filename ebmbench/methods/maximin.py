@@ -25,6 +25,7 @@ PAPER = "Kim & Bengio, Deep Directed Generative Models with Energy-Based Probabi
 YEAR = 2016
 LINK = "https://arxiv.org/abs/1606.03439"
 EXAMPLES = [{"adversary_updates": 2, "couplings": 2, "energy_penalty": 0.1}]
+RECOVERY = {"couplings": 2, "adversary_width": 8, "adversary_rate": 2e-2}
 
 
 def free_energy(energy: Energy, y: Tensor, log_q: Tensor) -> Tensor:
@@ -35,6 +36,10 @@ def free_energy(energy: Energy, y: Tensor, log_q: Tensor) -> Tensor:
 class Settings(FlowSettings):
     """`params.yaml: methods.maximin`."""
 
+    learning_rate: float = Field(2e-3, gt=0)
+    adversary_rate: float = Field(5e-3, gt=0, description="peak of the flow's learning rate")
+    adversary_updates: int = Field(4, ge=1, description="updates of the flow per training step")
+    couplings: int = Field(4, ge=2, description="affine couplings of the flow")
     energy_penalty: float = Field(0.0, ge=0, description="α")
 
 

@@ -26,6 +26,7 @@ PAPER = "Grathwohl et al., Learning the Stein Discrepancy for Training and Evalu
 YEAR = 2020
 LINK = "https://arxiv.org/abs/2002.05616"
 EXAMPLES = [{"adversary_updates": 2, "penalty": 0.1}]
+RECOVERY = {"adversary_width": 32, "adversary_rate": 2e-2}
 
 
 def stein_discrepancy(s: Tensor, f: Tensor, trace: Tensor, penalty: float) -> Tensor:
@@ -44,6 +45,9 @@ def field_and_trace(critic: nn.Module, z: Tensor, directions: Tensor) -> tuple[T
 class Settings(AdversarySettings):
     """`params.yaml: methods.stein`."""
 
+    learning_rate: float = Field(5e-3, gt=0)
+    adversary_rate: float = Field(1e-2, gt=0, description="peak of the critic's learning rate")
+    adversary_updates: int = Field(4, ge=1, description="updates of the critic per training step")
     penalty: float = Field(1.0, gt=0, description="λ, the price of the critic's length")
 
 
