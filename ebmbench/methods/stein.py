@@ -14,19 +14,20 @@ from typing import Self, cast
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from ebmbench.core import method
 from ebmbench.core.dataset import Facts
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw
+from ebmbench.core.torch_compat import skip_init
 from ebmbench.methods.common.adversary import Adversary, AdversarySettings, Perceptron
 
 PAPER = "Grathwohl et al., Learning the Stein Discrepancy for Training and Evaluating EBMs without Sampling, ICML 2020"
 YEAR = 2020
 LINK = "https://arxiv.org/abs/2002.05616"
 EXAMPLES = [{"adversary_updates": 2, "penalty": 0.1}]
-RECOVERY = {"adversary_width": 32, "adversary_rate": 2e-2}
+RECOVERY = {"adversary_width": 8, "adversary_rate": 2e-2}
 
 
 def stein_discrepancy(s: Tensor, f: Tensor, trace: Tensor, penalty: float) -> Tensor:
@@ -40,6 +41,25 @@ def field_and_trace(critic: nn.Module, z: Tensor, directions: Tensor) -> tuple[T
     f = critic(z)
     (along,) = torch.autograd.grad((f * directions).sum(), z, create_graph=True)
     return f, (along * directions).sum(1)
+
+
+class Critic(nn.Module):
+    """f(z) = Az + b + a perceptron; it starts at zero."""
+
+    def __init__(self, size: int, width: int) -> None:
+        super().__init__()
+        self.linear, self.perceptron = skip_init(nn.Linear, size, size), Perceptron(size, width, size)
+
+    def initialise(self, generator: Generator) -> None:
+        """Draw the perceptron's weights."""
+        nn.init.zeros_(self.linear.weight)
+        nn.init.zeros_(self.linear.bias)
+        self.perceptron.initialise(generator)
+
+    def forward(self, z: Tensor) -> Tensor:
+        """The sum of both."""
+        output: Tensor = self.linear(z) + self.perceptron(z)
+        return output
 
 
 class Settings(AdversarySettings):
@@ -62,12 +82,12 @@ class Method(method.Method):
         super().__init__(settings, facts)
         self.register_buffer("centre", torch.tensor(facts.mean), persistent=False)
         size = len(facts.mean)
-        critic = Perceptron(size, settings.adversary_width, size)
+        critic = Critic(size, settings.adversary_width)
         self.adversary = Adversary(critic, settings, maximises=True)
 
     def initialise(self, draw: Draw, network: nn.Module) -> Self:
         """Draw the critic's weights."""
-        cast(Perceptron, self.adversary.network).initialise(draw("critic"))
+        cast(Critic, self.adversary.network).initialise(draw("critic"))
         return self
 
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:

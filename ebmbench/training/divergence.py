@@ -31,7 +31,6 @@ PATIENCE = 0.1  # share of the budget: a network may start flat, and chains may 
 COLD = 0.01  # temperature of chains that are there to descend: the suites' have 1e-4 and less
 CHAIN, GAP = "chain_gradient_norm", "energy_gap"
 ADVERSARY, ADVERSARY_NORM = "adversary_loss", "adversary_gradient_norm"
-REPORTED = (CHAIN, GAP, ADVERSARY, ADVERSARY_NORM)  # by the method, if it has them
 WORDS = {
     "loss": "loss",
     "gradient_norm": "gradient norm",
@@ -67,11 +66,13 @@ class Diverged(Exception):
 
 def readings(loss: Tensor, norm: Tensor, energies: Sequence[Tensor], reported: dict[str, Tensor]) -> Values:
     """The numbers that a step is judged by, copied from the device all at once; `reported` is the method's."""
-    found = {"loss": loss.detach(), "gradient_norm": norm}
+    # The adversary first: what is wrong with it is soon wrong with the loss.
+    found = {name: reported[name] for name in (ADVERSARY, ADVERSARY_NORM) if name in reported}
+    found |= {"loss": loss.detach(), "gradient_norm": norm}
     if energies:
         low, high = torch.cat([part.flatten() for part in energies]).aminmax()
         found |= {"lowest_energy": low, "highest_energy": high}
-    found |= {name: reported[name] for name in REPORTED if name in reported}
+    found |= {name: reported[name] for name in (CHAIN, GAP) if name in reported}
     numbers: list[float] = torch.stack(list(found.values())).tolist()
     return dict(zip(found, numbers, strict=True))
 

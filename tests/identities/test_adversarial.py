@@ -270,7 +270,7 @@ def test_the_gradient_of_the_energy_against_the_best_critic_is_that_of_score_mat
 def test_the_trace_is_exact_on_average_over_all_signs() -> None:
     critic = load("methods", "stein").Method(load("methods", "stein").Settings(adversary_width=8), gaussian_facts(3))
     field = critic.adversary.network.double()
-    for layer in field.layers:
+    for layer in (field.linear, *field.perceptron.layers):
         nn.init.normal_(layer.weight, generator=stream(0, "field"))
         nn.init.zeros_(layer.bias)
     z, signs = events(6, 3), torch.cartesian_prod(*[torch.tensor([-1.0, 1.0]).double()] * 3)

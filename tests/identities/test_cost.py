@@ -38,6 +38,12 @@ CASES: dict[str, tuple[str, dict[str, Any], tuple[int, int, int, int]]] = {
     "brm": ("brm", {"ratio": 1}, (2, 0, 2, 4)),
     "cnce": ("cnce", {"ratio": 1}, (2, 0, 2, 4)),
     "cnce, κ = 5": ("cnce", {"ratio": 5}, (6, 0, 6, 12)),
+    # The adversary's move, there and back, then its noise or field without a way back, then the energy's.
+    "fce": ("fce", {}, (2 + 2, 0, 4 + 2, 2 * (2 + 2) + 2 + 2 * 2)),
+    "fce, twice": ("fce", {"adversary_updates": 2}, (2 * 2 + 2, 0, 2 * 4 + 2, 2 * 2 * (2 + 2) + 2 + 2 * 2)),
+    "ace": ("ace", {}, (2 + 2, 0, 4 + 2, 2 * (2 + 2) + 2 + 2 * 2)),
+    "maximin": ("maximin", {"adversary_updates": 1}, (1 + 2, 0, 2 + 2, 2 * (1 + 1) + 1 + 2 * 2)),
+    "stein": ("stein", {"adversary_updates": 3}, (0, 1, 3 + 1, 3 * 2 * 2 + 1 + 2 * 2)),
     "dsm": ("dsm", {}, (0, 1, 1, 4)),
     "ssm": ("ssm", {"projections": 1}, (0, 2, 1, 8)),
     "ssm, M = 3": ("ssm", {"projections": 3, "variance_reduced": False}, (0, 4, 1, 16)),

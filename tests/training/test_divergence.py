@@ -47,6 +47,9 @@ def with_settings(method: str, **settings: Any) -> Job:
         ("lowest_energy", -2.5e6, "energy is -2.5e+06, beyond 1e+06,"),
         ("chain_gradient_norm", math.nan, "gradient norm along chains is nan"),
         ("chain_gradient_norm", 3e6, "gradient norm along chains is 3e+06, beyond 1e+06,"),
+        ("adversary_loss", math.nan, "loss of the adversary is nan"),
+        ("adversary_loss", -3e6, "loss of the adversary is -3e+06, beyond 1e+06,"),
+        ("adversary_gradient_norm", math.inf, "gradient norm of the adversary is inf"),
     ],
 )
 def test_a_bad_value_ends_a_run_with_what_was_before(name: str, value: float, cause: str) -> None:
@@ -97,6 +100,28 @@ def test_the_energies_of_every_method_are_watched_and_cost_nothing(method: str) 
     assert ("chain_gradient_norm" in one.watch.before) == (method in ("mle", "cd", "icd", "adance", "adabrm"))
     assert one.meter.counts == blind.meter.counts
     assert all(torch.equal(a, b) for a, b in zip(one.parameters, blind.parameters, strict=True))
+
+
+@pytest.mark.parametrize("method", ["fce", "ace", "maximin", "stein"])
+def test_an_adversary_that_is_no_number_ends_the_run_by_name_and_is_not_moved(method: str) -> None:
+    trainer = Trainer(job(method), DATA)
+    trainer._update()
+    assert trainer.watch.before["adversary_gradient_norm"] > 0
+    assert "adversary_loss" in trainer.method.health()
+    weights = list(trainer.method.adversary.network.parameters())
+    weights[-1].fill_(math.nan)
+    before = [weight.clone() for weight in weights[:-1]]
+    with pytest.raises(Diverged, match="loss of the adversary is nan at step 1"):
+        trainer._update()
+    assert all(torch.equal(a, b) for a, b in zip(before, weights[:-1], strict=True))
+
+
+def test_a_restart_halves_the_adversarys_rate_too() -> None:
+    one, other = Trainer(job("stein"), DATA), Trainer(job("stein"), DATA)
+    other.faults = [{}]
+    for trainer in (one, other):
+        trainer._update()
+    assert (one.method.pace, other.method.pace) == (1.0, 0.5)
 
 
 @pytest.mark.parametrize("share", [0.5, 0.995, 2.0])
