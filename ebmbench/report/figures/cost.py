@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ebmbench.config import registry
-from ebmbench.report.figures.theme import INK, WIDTH, colour, line_style, plain_ticks, save
+from ebmbench.report.figures.theme import INK, WIDTH, brief_name, colour, line_style, plain_ticks, save
 from ebmbench.report.results.frame import variant
 from ebmbench.report.results.groups import direction, short_name
 from ebmbench.report.results.suite import Results
@@ -39,7 +39,7 @@ LETTER = 0.09  # inches of a letter in the bar of leaders
 BAR, BELOW = 0.07, 0.21  # of a panel's height: that of the bar of leaders, and how far its lower edge is below
 PAD = 22  # points between ticks and the name of the axis, where the bar is
 LIGHT = 1.6  # the sum of red, green and blue from which on a name is better read in ink
-KEYS = 5  # of the legend in a line
+KEYS, LETTERS = 5, 84  # of the legend in a line: at most so many keys, and letters
 AXES = {"passes": "network passes", "flops": "matrix FLOPs"}
 
 
@@ -92,8 +92,9 @@ def draw(results: Results, folder: Path) -> list[Image]:
 def _figure(frame: pd.DataFrame, part: Part, by: str, folder: Path) -> Image:
     """The curves of all methods on all datasets that share a metric."""
     across, down = min(ACROSS, len(part.datasets)), math.ceil(len(part.datasets) / ACROSS)
+    keys = max(1, min(KEYS, LETTERS // (6 + max(len(brief_name(name)) for name in part.variants))))
     figure = Figure(
-        figsize=(WIDTH, HEIGHT * down + 0.3 * math.ceil((len(part.variants) + 1) / KEYS)), layout="constrained"
+        figsize=(WIDTH, HEIGHT * down + 0.3 * math.ceil((len(part.variants) + 1) / keys)), layout="constrained"
     )
     axes = figure.subplots(down, across, squeeze=False, sharey=part.scale == "log")
     for axis, dataset in zip(axes.flat, part.datasets, strict=False):
@@ -109,7 +110,7 @@ def _figure(frame: pd.DataFrame, part: Part, by: str, folder: Path) -> Image:
         row[0].set_ylabel(part.name)
     if part.scale == "log":
         plain_ticks(axes[0, 0].yaxis, *axes[0, 0].get_ylim())  # all panels share it
-    figure.legend(handles=_legend(part.variants, frame), loc="outside lower center", ncols=KEYS, borderaxespad=1.0)
+    figure.legend(handles=_legend(part.variants, frame), loc="outside lower center", ncols=keys, borderaxespad=1.0)
     save(figure, folder / part.file)
     return _image(part, by)
 
@@ -217,7 +218,10 @@ def _reference(axis: Axes, rows: pd.DataFrame, metric: str) -> None:
 
 def _legend(variants: list[str], frame: pd.DataFrame) -> list[Line2D]:
     reference = " or ".join(name for name in REFERENCES if name in set(frame["method"]))
-    keys = [Line2D([], [], markersize=6, linewidth=1.5, label=name, **line_style(name, variants)) for name in variants]
+    keys = [
+        Line2D([], [], markersize=6, linewidth=1.5, label=brief_name(name), **line_style(name, variants))
+        for name in variants
+    ]
     return [*keys, Line2D([], [], linestyle=(0, (4, 3)), color=colour(REFERENCES[0]), label=reference or REFERENCES[0])]
 
 

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
-from ebmbench.report.figures.theme import INK, WIDTH, colour, plain_ticks, save
+from ebmbench.report.figures.theme import INK, WIDTH, brief_name, colour, plain_ticks, save
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.groups import variants
 from ebmbench.report.results.suite import Results
@@ -37,6 +37,7 @@ ACROSS, ROWS = 3, 12  # panels beside each other, and rows of a figure; more pan
 FEW = 150  # values, of which none is set aside as an outlier
 DECADES = 100.0  # a larger ratio of the bulk's ends is shown on a logarithmic scale
 COLOURS = 64  # thin lines need no more
+LETTERS = 34  # of a title in the usual size
 HEIGHT = 1.35  # inches of a panel with its title
 
 Shown = tuple[str, str, pd.DataFrame]  # method, column, history
@@ -85,7 +86,8 @@ def _panel(axis: Axes, name: str, column: str, history: pd.DataFrame, ended: set
         _line(axis, run.iloc[::stride], column, name)
         if (name.split(" ")[0], str(label)) in ended:
             _cross(axis, run, column)
-    axis.set_title(f"{name}: {NAMES.get(column, column.replace('_', ' '))}", fontsize=9.5)
+    title = f"{brief_name(name)}: {NAMES.get(column, column.replace('_', ' '))}"
+    axis.set_title(title, fontsize=min(9.5, 9.5 * LETTERS / len(title)))
     axis.xaxis.set_major_formatter(EngFormatter(sep=""))
     axis.xaxis.set_major_locator(MaxNLocator(4))
 

@@ -13,7 +13,7 @@ from PIL import Image as Picture
 
 from ebmbench.report.figures.canvas import GAP, LETTER, Canvas, enlargement, fit_largest
 from ebmbench.report.figures.runs import median_run, read_pictures
-from ebmbench.report.figures.theme import write_png
+from ebmbench.report.figures.theme import brief_name, write_png
 from ebmbench.report.results.groups import short_name, variants
 from ebmbench.report.results.suite import Results
 from ebmbench.report.statistics.seeds import summarise
@@ -52,7 +52,7 @@ def _figure(results: Results, dataset: str, part: str, folder: Path) -> Image | 
         real = arrays.get("real") if real is None else real
         if f"{part}:{label}" in arrays:
             note = "" if value is None else f"{value:.4g}"
-            panels.append((_short(name), note, arrays[f"{part}:{label}"]))
+            panels.append((brief_name(name), note, arrays[f"{part}:{label}"]))
     if not panels:
         return None
     if part == "units" and real is not None:
@@ -114,9 +114,3 @@ def draw_panels(panels: list[Panel], side: int) -> Picture.Image:
         for index, image in enumerate(images[: side * side]):
             page.paste(image, left + index % side * step_x, top + TITLE + index // side * step_y, scale)
     return page.image()
-
-
-def _short(name: str) -> str:
-    """A method with its swept values, names without their keys: `mle rbm tempering`, `cd persistent=True`."""
-    method, *settings = name.replace(",", " ").split()
-    return " ".join([method, *(one if one.endswith(("True", "False")) else one.rpartition("=")[2] for one in settings)])

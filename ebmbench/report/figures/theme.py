@@ -178,3 +178,12 @@ def _place(method: str) -> int:
 def _plain(value: float, place: int) -> str:
     unit, name = next(((one, name) for one, name in UNITS.items() if value >= one), (1.0, ""))
     return f"{value / unit:g}{name}"
+
+
+def brief_name(name: str) -> str:
+    """A method with its swept values, without their keys but for switches: `mle rbm tempering`, `cd persistent=True`.
+
+    Numbers keep their keys, too: `adance interval=5`.
+    """
+    method, *settings = name.replace(",", " ").split()
+    return " ".join([method, *(value if (value := one.rpartition("=")[2]).islower() else one for one in settings)])
