@@ -154,7 +154,7 @@ def test_the_adversary_moves_its_objective_its_own_way_and_the_energy_stays(name
 
 def test_adams_moves_are_those_of_torch() -> None:
     """Three steps up at a pace of a half, beside torch's Adam on a copy."""
-    settings = load("methods", "stein").Settings(adversary_rate=0.02, adversary_width=4)
+    settings = load("methods", "stein").Settings(adversary_rate=0.02, adversary_updates=1, adversary_width=4)
     made = load("methods", "stein").Method(settings, FACTS).initialise(draws(0, "start"), network(2).float())
     twin = load("methods", "stein").Method(settings, FACTS).initialise(draws(0, "start"), network(2).float())
     theirs = twin.adversary.network.requires_grad_(True)
