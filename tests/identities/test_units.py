@@ -5,6 +5,8 @@ A factor that is a power of two changes no digit of a float, so that only consta
 (nce's c) round differently. Other factors round every number once more.
 """
 
+import math
+
 import pytest
 import torch
 from torch import Tensor
@@ -23,6 +25,9 @@ STEPS = 40
 MODES = 2.0 * torch.randint(2, (500, 2), generator=stream(0, "modes")) + 1.0
 DATA = MODES + 0.05 * torch.randn(500, 2, generator=stream(0, "data"))
 TOLERANCE = {2.0**7: 1e-5, 2.0**-10: 1e-5, 100.0: 1e-4, 0.001: 1e-4}
+# The critic of stein starts at zero, so the energy's first gradients are all but zero, and Adam makes whole steps of
+# them, their roundings too. Powers of two, which do not round, have no more leave than for the others.
+ROUNDED = {"stein": 10}
 
 
 def learned(method: str, unit: float) -> tuple[Tensor, Tensor]:
@@ -48,5 +53,6 @@ def learned(method: str, unit: float) -> tuple[Tensor, Tensor]:
 @pytest.mark.parametrize("method", real_methods())
 def test_the_unit_of_the_data_changes_nothing_that_is_learned(method: str, unit: float) -> None:
     one, other = learned(method, 1.0), learned(method, unit)
+    tolerance = TOLERANCE[unit] * (1 if math.log2(unit).is_integer() else ROUNDED.get(method, 1))
     for ours, theirs in zip(one, other, strict=True):
-        assert (ours - theirs).abs().max() < TOLERANCE[unit] * ours.abs().max()
+        assert (ours - theirs).abs().max() < tolerance * ours.abs().max()
