@@ -10,6 +10,7 @@ from ebmbench.core.streams import stream
 from ebmbench.data import eight_gaussians
 from ebmbench.experiment.data import Data, make_data
 from ebmbench.methods import nce
+from ebmbench.methods.common.fixed_noise import fit_noise
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +21,7 @@ def data() -> Data:
 
 
 def test_the_noise_is_the_methods_own_moved_and_blown_up(data: Data) -> None:
-    own = nce.fit_noise(nce.Settings(), data.facts, data.train)
+    own = fit_noise(nce.Settings(), data.facts, data.train)
     noise = claim.trained(data, 3.0, 10.0, 9000, budget=1000).method.noise
     assert isinstance(own, Gaussian)
     assert isinstance(noise, Gaussian)

@@ -10,7 +10,8 @@ from ebmbench.claims import ssm_on_a_manifold_does_not_settle as claim
 from ebmbench.claims.testing.claim import Arms
 from ebmbench.claims.testing.criterion import decide_criterion
 from ebmbench.core.streams import stream
-from ebmbench.methods.ssm import draw_directions, sliced_score_matching
+from ebmbench.methods.common.score_matching import draw_directions
+from ebmbench.methods.ssm import sliced_score_matching
 
 
 def test_ever_steeper_walls_around_a_circle_lower_the_loss_without_end() -> None:

@@ -66,13 +66,10 @@ def _answer_by(metric: str, fields: Fields, question: str, results: Results, kin
     if not valued:
         return f"**{question}: no answer.** No method has a value of {what}."
     if all(len(field.methods) == 1 for field in valued.values()):
-        return f"**{question}: nothing was compared.** By {what}: {_only_values(valued)}."
+        alone = "; ".join(f"only {_valued(field.methods)} on `{dataset}`" for dataset, field in valued.items())
+        return f"**{question}: nothing was compared.** By {what}: {alone}."
     more = _describe_ranks(results, metric, kind) + (_describe_verdicts(results, valued) if kind == "long" else "")
     return f"**{question}: {_pick(valued)}.** By {what}, {_describe(valued)}.{more}"
-
-
-def _only_values(fields: Fields) -> str:
-    return "; ".join(f"only {_valued(field.methods)} on `{dataset}`" for dataset, field in fields.items())
 
 
 def _pick(fields: Fields) -> str:
