@@ -177,7 +177,7 @@ def test_the_bound_of_log_z_holds_at_every_step_of_training() -> None:
     facts = Facts.of("sinh", data.numpy(), data.numpy(), licence="", hash="")
     training = Training(budget=10**6, batch_size=64)
     trainer = Trainer(Job("maximin", settings, {}, 0, training, models.Settings(width=8), facts), data)
-    nodes, area = square(20.0, 361)
+    nodes, area = square(60.0, 361)
     gaps = []
     for _ in range(40):
         trainer._update()
