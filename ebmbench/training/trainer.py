@@ -208,8 +208,9 @@ class Trainer:
     def _log(self, values: dict[str, float]) -> None:
         rate = self.optimiser.param_groups[0]["lr"]
         row = {"step": self.step, "passes": self.meter.counts.passes, **values, "learning_rate": rate}
-        for name, value in {**row, **self.method.health()}.items():
-            self.history.setdefault(name, []).append(float(value))
+        row, earlier = {**row, **self.method.health()}, len(self.history.get("step", []))
+        for name in {**self.history, **row}:  # a number that is not known at a row leaves a gap
+            self.history.setdefault(name, [math.nan] * earlier).append(float(row.get(name, math.nan)))
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Everything that the next step depends on: tensors and a header."""
