@@ -31,7 +31,7 @@ def job(method: str, seed: int = 0, budget: int = 60_000) -> Job:
 
 
 IMAGES = {
-    "tiny": ("mle", {"model": "tiny", "sampler": SHORT, "buffer": 20}),
+    "tiny": ("mle", {"model": "tiny", "sampler": SHORT, "buffer": 20, "replace": "oldest"}),
     "convnet": ("adance", {"model": "convnet", "sampler": SHORT, "buffer": 20, "interval": 3, "temperature": 1.0}),
     "unet": ("ncsn", {"model": "unet"}),
 }

@@ -51,11 +51,3 @@ class ScoreLevel:
             inputs = level_inputs(self.network, x, self.sigma)
             vector: Tensor = self.network(inputs.u, inputs.t) / inputs.sigma
         return vector
-
-    def score_and_curvature(self, x: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
-        """s(x, σ) and vᵀ∇s(x, σ)v for directions `(M, B, *event)`, one way back for each; weights are constants."""
-        with torch.enable_grad():
-            x = x.detach().requires_grad_(True)
-            s = self.score(x, create_graph=True)
-            along = [torch.autograd.grad((s * v).sum(), x, retain_graph=True)[0] * v for v in directions]
-        return s.detach(), torch.stack([product.flatten(1).sum(1) for product in along])
