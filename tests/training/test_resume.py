@@ -31,7 +31,7 @@ def job(method: str, seed: int = 0, budget: int = 60_000) -> Job:
 
 
 IMAGES = {
-    "tiny": ("mle", {"model": "tiny", "sampler": SHORT, "buffer": 20, "replace": "oldest"}),
+    "tiny": ("mle", {"model": "tiny", "sampler": SHORT, "buffer": 20}),
     "convnet": ("adance", {"model": "convnet", "sampler": SHORT, "buffer": 20, "interval": 3, "temperature": 1.0}),
     "unet": ("ncsn", {"model": "unet"}),
 }
@@ -74,7 +74,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path: Path, method: str, row
 
 
 BINARY = {
-    "rbm": ("mle", {"model": "rbm", "sampler": {"kind": "block_gibbs"}, "buffer": 20}),
+    "rbm": ("mle", {"model": "rbm", "sampler": {"kind": "block_gibbs"}, "buffer": 20, "replace": "oldest"}),
     "dbm": ("cd", {"model": "dbm", "sampler": {"kind": "block_gibbs"}, "persistent": True, "chains": 20}),
     "dbn": ("cd", {"model": "dbn", "sampler": {"kind": "tempering", "levels": 3}}),
     "boltzmann": ("ratio_matching", {"model": "boltzmann", "units": 2}),
