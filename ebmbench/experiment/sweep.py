@@ -20,7 +20,6 @@ from ebmbench.core.dataset import Facts
 from ebmbench.core.method import Settings
 from ebmbench.errors import UserError
 from ebmbench.experiment.samples import check_buffer_size, check_sample_size, choose_sampler, names_sampler
-from ebmbench.models.common.noise_levels import ScoreNetwork
 from ebmbench.samplers.common.buffer import Buffer
 from ebmbench.samplers.common.chain import SamplerSettings
 from ebmbench.training.job import Job, name_value
@@ -115,7 +114,7 @@ class CellSetting:
     @property
     def has_energy(self) -> bool:
         """Whether the network is an energy, and not a score alone."""
-        return _gives_energy(self.settings.model)
+        return getattr(load("models", self.settings.model).Model, "has_energy", True)
 
     def check_sampling(self, sampling: Sampling, facts: Facts | None) -> None:
         """Check the samplers that will draw each kind of samples."""
@@ -218,10 +217,6 @@ def _check_levels(method: str, model: str, key: str) -> None:
         fitting = [name for name in names("models") if _has_levels(name) == levels]
         kind = "networks with noise levels" if levels else "networks without noise levels"
         raise UserError(f"{PARAMS_YAML}: {key}.model: found {model!r}, allowed: {kind} ({', '.join(fitting)})")
-
-
-def _gives_energy(model: str) -> bool:
-    return not issubclass(load("models", model).Model, ScoreNetwork)
 
 
 def _has_levels(model: str) -> bool:

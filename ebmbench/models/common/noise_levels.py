@@ -4,7 +4,7 @@ With m and s the data's mean and deviation, a network gets u = (x − m)/√(s²
 one at every level.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -31,6 +31,7 @@ def level_inputs(network: Any, x: Tensor, sigma: Tensor | float) -> Inputs:
 class ScoreNetwork(nn.Module):
     """Base of networks that give the score as a vector: `forward(u, t)` predicts minus the noise, `(B, *event)`."""
 
+    has_energy: ClassVar[bool] = False
     centre: Tensor
     scale: Tensor
 
