@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
 from ebmbench.core.dataset import Facts
+from ebmbench.core.energy import conditional
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw
 
@@ -69,8 +70,17 @@ class Method(nn.Module):
 
     @classmethod
     def judged(cls, settings: Any, network: Any, facts: Facts) -> Any:
-        """The energy (or score) that is judged: the network, or one of its noise levels (see `levels`)."""
-        return network
+        """The energy (or score) that is judged: the network, or one of its noise levels (see `level`, `levels`)."""
+        level = cls.level(settings, facts)
+        return network if level is None or not conditional(network) else network.given(level)
+
+    @classmethod
+    def level(cls, settings: Any, facts: Facts) -> float | None:
+        """The one noise level σ, in the data's units, that is trained and judged of a network that has levels.
+
+        A method that gives one takes networks with levels beside those without, vector-valued scores among them.
+        """
+        return None
 
     @classmethod
     def levels(cls, settings: Any, facts: Facts) -> Tensor | None:

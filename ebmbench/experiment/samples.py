@@ -7,8 +7,9 @@
 - `data`: a short run from held-out data, for methods whose chains start at data (cd). From training data, chains that
   never move would be nearer to the reference than any model could be.
 
-They are drawn by the suite's sampler, or with `sampling.own` by the one that the method's settings name. A method that
-is also a way of sampling (ncsn) has its own sampler; its `long` run takes `long / short` times that sampler's steps.
+They are drawn by the suite's sampler, or with `sampling.own` by the one that the method's settings name; so is a score
+without an energy that the suite's sampler cannot move. A method that is also a way of sampling (ncsn) has its own
+sampler; its `long` run takes `long / short` times that sampler's steps.
 """
 
 import json
@@ -167,6 +168,10 @@ class HasSampler(Protocol):
     def own_sampler(self) -> SamplerSettings | None:
         """The sampler that belongs to the method, if one does."""
 
+    @property
+    def has_energy(self) -> bool:
+        """Whether there is an energy, and not a score alone."""
+
 
 def choose_sampler(model: HasSampler, kind: Kind, sampling: Sampling) -> SamplerSettings:
     """The sampler of a kind of samples, with its number of steps."""
@@ -174,11 +179,18 @@ def choose_sampler(model: HasSampler, kind: Kind, sampling: Sampling) -> Sampler
     if model.own_sampler is not None:
         times = max(1, round((steps or 1) / sampling.short)) if kind == "long" else 1
         return model.own_sampler.model_copy(update={"steps": model.own_sampler.steps * times})
-    named = getattr(model.settings, "sampler", None) if sampling.own else None
-    if named is not None and steps is None:
+    named = model.settings.sampler if names_sampler(model, sampling) else None
+    if named is not None and steps is None and sampling.own:
         raise UserError(f"{PARAMS_YAML}: sampling.long: found null with own: true, allowed: a number of steps")
     sampler: SamplerSettings = named or parse(sampling.sampler, PARAMS_YAML, "sampling")
     return sampler if steps is None else sampler.model_copy(update={"steps": steps})
+
+
+def names_sampler(model: HasSampler, sampling: Sampling) -> bool:
+    """Whether the method's settings name the sampler: with `own`, or where the suite's lacks the energy it needs."""
+    if getattr(model.settings, "sampler", None) is None:
+        return False
+    return sampling.own or (not model.has_energy and parse(sampling.sampler, PARAMS_YAML, "sampling").needs_energy)
 
 
 def _buffer(trained: Trained, count: int, seed: int) -> Samples | None:

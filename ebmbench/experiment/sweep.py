@@ -19,7 +19,7 @@ from ebmbench.core.binary import offers_gibbs
 from ebmbench.core.dataset import Facts
 from ebmbench.core.method import Settings
 from ebmbench.errors import UserError
-from ebmbench.experiment.samples import check_buffer_size, check_sample_size, choose_sampler
+from ebmbench.experiment.samples import check_buffer_size, check_sample_size, choose_sampler, names_sampler
 from ebmbench.samplers.common.buffer import Buffer
 from ebmbench.samplers.common.chain import SamplerSettings
 from ebmbench.training.job import Job, name_value
@@ -111,13 +111,18 @@ class CellSetting:
         sampler: SamplerSettings | None = self.method.own_sampler(self.settings)
         return sampler
 
+    @property
+    def has_energy(self) -> bool:
+        """Whether the network is an energy, and not a score alone."""
+        return getattr(load("models", self.settings.model).Model, "has_energy", True)
+
     def check_sampling(self, sampling: Sampling, facts: Facts | None) -> None:
         """Check the samplers that will draw each kind of samples."""
         at_data, own = self.method.starts_at_data(self.settings), self.own_sampler is not None
         training = getattr(self.settings, "sampler", None)
         if training is not None and self.binary and facts is None:  # else `check_training` looks at it
             self._refuse(f"methods.{self.cell.method}.sampler.", self._misfit(training, None, False, True))
-        named = own or (sampling.own and getattr(self.settings, "sampler", None) is not None)
+        named = own or names_sampler(self, sampling)
         for kind in sampling.kinds:
             if kind == "buffer" or (kind == "data" and not at_data):
                 continue
@@ -135,6 +140,10 @@ class CellSetting:
             fitting = [name for name in names("models") if offers_gibbs(load("models", name).Model)]
             found = f"kind: found {sampler.kind} for the model {self.settings.model}, which has no Gibbs sweeps"
             return f"{found}, allowed: models that have them ({', '.join(fitting)})"
+        if sampler.needs_energy and not self.has_energy:
+            fitting = [name for name in names("samplers") if not load("samplers", name).Settings.needs_energy]
+            found = f"kind: found {sampler.kind} for the model {self.settings.model}, a score without an energy"
+            return f"{found}, allowed: {', '.join(fitting)}, there or as methods.{self.cell.method}.sampler"
         if self.binary and facts is None:  # the rest is about real states
             return None
         return sampler.misfit(facts, levels, at_data)
@@ -200,7 +209,10 @@ def _check_sweep(section: dict[str, Any], seeds: int, key: str) -> None:
 
 def _check_levels(method: str, model: str, key: str) -> None:
     """Refuse a network with noise levels for a method without them, and the other way round."""
-    levels = "judged" in vars(load("methods", method).Method)
+    hooks = vars(load("methods", method).Method)
+    if "level" in hooks:  # it takes both
+        return
+    levels = "judged" in hooks
     if _has_levels(model) != levels:
         fitting = [name for name in names("models") if _has_levels(name) == levels]
         kind = "networks with noise levels" if levels else "networks without noise levels"

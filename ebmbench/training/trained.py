@@ -70,16 +70,20 @@ class Trained:
     def sample(self, count: int, seed: int = 0, sampler: SamplerSettings | None = None, spread: float = 1.5) -> Chain:
         """Chains from noise: by the sampler that is given, else the method's own, else 500 steps of MALA or Gibbs.
 
-        The same seed gives the same draws, so two calls without one are equal: another seed gives others.
+        A score without an energy is sampled by Langevin in place of MALA. The same seed gives the same draws, so two
+        calls without one are equal: another seed gives others.
         """
-        kind, more = ("block_gibbs", {}) if self.facts.binary else ("mala", {"step_size": 0.02})
-        chosen = sampler or self.own_sampler or load_module("samplers", kind).Settings(steps=500, **more)
+        steps: dict[str, Any] = {"steps": 500} if self.facts.binary else {"steps": 500, "step_size": 0.02}
+        kind = "block_gibbs" if self.facts.binary else "mala" if self.has_energy else "langevin"
+        chosen = sampler or self.own_sampler or load_module("samplers", kind).Settings(**steps)
         starts = self.facts.starts(count, stream(seed, "sample", "start"), spread)
         chain = chosen.fit_to(self.facts).run(self.sampled_by(chosen), starts, stream(seed, "sample", "chain"))
         return Chain(visible_events(self.network, chain.x), chain.diagnostics)
 
     def sampled_by(self, sampler: SamplerSettings) -> Any:
         """What a sampler is given: the method's own walks through all noise levels, any other sees the judged one."""
+        if sampler.needs_energy and not self.has_energy:
+            raise UserError(f"{self!r}: found the sampler {sampler.kind}, which needs an energy, allowed: langevin")
         own = self.own_sampler is not None and sampler.kind == self.own_sampler.kind
         return self.network if own else self.judged
 

@@ -28,6 +28,7 @@ CASES: dict[str, tuple[str, dict[str, Any], tuple[int, int, int, int]]] = {
     "cd": ("cd", MALA, (2, 7, 2, 2 * 7 + 2 * 2)),
     "cd, persistent": ("cd", {**MALA, "persistent": True}, (2, 7, 2, 2 * 7 + 2 * 2)),
     "icd": ("icd", LANGEVIN, (2, 7, 3, 2 * 7 + 2 + 2 * 2)),  # the last step has a way back, and its end a slope
+    "icd, 3 steps back": ("icd", {**LANGEVIN, "unrolled": 3}, (2, 7, 5, 2 * 7 + 2 + 3 * 2 + 2)),
     "adance": ("adance", MALA, (4, 7, 2, 2 * 7 + 2 + 2 * 2)),  # the copy's energies have no way back
     "adance, langevin": ("adance", {**LANGEVIN, "interval": 1}, (4, 6, 2, 2 * 6 + 2 + 2 * 2)),
     "adabrm": ("adabrm", MALA, (4, 7, 2, 2 * 7 + 2 + 2 * 2)),
@@ -47,6 +48,9 @@ CASES: dict[str, tuple[str, dict[str, Any], tuple[int, int, int, int]]] = {
     "dsm": ("dsm", {}, (0, 1, 1, 4)),
     "ssm": ("ssm", {"projections": 1}, (0, 2, 1, 8)),
     "ssm, M = 3": ("ssm", {"projections": 3, "variance_reduced": False}, (0, 4, 1, 16)),
+    # A vector: one pass, and one for each direction, and all that back.
+    "dsm, score": ("dsm", {"model": "score_mlp"}, (0, 1, 1, 2)),
+    "ssm, score, M = 3": ("ssm", {"model": "score_mlp", "projections": 3}, (0, 4, 1, 8)),
     "ism": ("ism", {}, (0, 3, 1, 12)),  # in the plane
     "fd_ssm": ("fd_ssm", {"projections": 1}, (3, 0, 3, 6)),
     "fd_ssm, M = 3": ("fd_ssm", {"projections": 3}, (7, 0, 7, 14)),
@@ -102,13 +106,39 @@ class Ticking(nn.Module):
         return self
 
 
-@pytest.mark.parametrize("name", real_methods())
-def test_the_passes_of_every_method_are_those_that_a_hook_in_the_network_counts(name: str) -> None:
+class Vector(nn.Module):
+    """A score without an energy that counts in its middle."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(2, 4), nn.Linear(4, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.second(Tick.apply(self.first(x)).tanh())
+
+    def score(self, x: Tensor, create_graph: bool = False) -> Tensor:
+        with torch.set_grad_enabled(create_graph):
+            return self(x)
+
+
+HOOKED: dict[str, tuple[str, dict[str, Any], type[nn.Module]]] = {name: (name, {}, Ticking) for name in real_methods()}
+HOOKED |= {
+    "icd, 3 steps back": ("icd", {"unrolled": 3}, Ticking),
+    "icd, all steps back": ("icd", {"unrolled": 10}, Ticking),
+    "dsm, score": ("dsm", {}, Vector),
+    "ssm, score": ("ssm", {}, Vector),
+    "ssm, score, M = 3": ("ssm", {"projections": 3, "variance_reduced": False}, Vector),
+}
+
+
+@pytest.mark.parametrize("case", list(HOOKED))
+def test_the_passes_of_every_method_are_those_that_a_hook_in_the_network_counts(case: str) -> None:
+    name, section, kind = HOOKED[case]
     module, facts = load("methods", name), gaussian_facts(2)
-    network = Ticking()
+    network = kind()
     for number, weight in enumerate(network.parameters()):
         nn.init.normal_(weight, generator=stream(0, "weights", number))
-    method = module.Method(module.Settings(), facts).initialise(draws(0, "start"), network)
+    method = module.Method(module.Settings(**section), facts).initialise(draws(0, "start"), network)
     if (adversary := getattr(method, "adversary", None)) is not None:  # a pass goes through its first layer once
         layers = adversary.network.named_modules()
         first = next(layer for name, layer in layers if isinstance(layer, nn.Linear) and "layers" in name)

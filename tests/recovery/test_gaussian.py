@@ -116,5 +116,6 @@ def test_persistent_contrastive_divergence_recovers_it(reset: float) -> None:
 
 @pytest.mark.parametrize("d", [1, 10])
 def test_a_vector_valued_score_recovers_it_too(d: int) -> None:
-    found, truth = recovered("ncsn", Field(d))
-    torch.testing.assert_close(found, truth, rtol=0.06, atol=0)
+    for name, settings in (("ncsn", {}), ("dsm", {}), ("ssm", {"sigma": 0.3})):
+        found, truth = recovered(name, Field(d), **settings)
+        torch.testing.assert_close(found, truth, rtol=0.06, atol=0)

@@ -74,7 +74,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path: Path, method: str, row
 
 
 BINARY = {
-    "rbm": ("mle", {"model": "rbm", "sampler": {"kind": "block_gibbs"}, "buffer": 20}),
+    "rbm": ("mle", {"model": "rbm", "sampler": {"kind": "block_gibbs"}, "buffer": 20, "replace": "oldest"}),
     "dbm": ("cd", {"model": "dbm", "sampler": {"kind": "block_gibbs"}, "persistent": True, "chains": 20}),
     "dbn": ("cd", {"model": "dbn", "sampler": {"kind": "tempering", "levels": 3}}),
     "boltzmann": ("ratio_matching", {"model": "boltzmann", "units": 2}),
