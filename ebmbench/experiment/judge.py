@@ -127,6 +127,7 @@ class Judge:
             "data": read_json(self.data / "facts.json"),
             "source": [read_json(self.data / "source.json"), self.truth.origin],
             "features": self._features(),
+            **({"outliers": read_json(others)} if (others := self.data / "outliers.json").is_file() else {}),
         }
 
     @cached_property
@@ -203,7 +204,7 @@ class Judge:
 
     def _evaluation(self, subject: Subject, test: Tensor, facts: Facts, train: Tensor | None) -> Evaluation:
         density = self.truth.density
-        return Evaluation(subject, test, density, facts, self.settings, train, self.features, self._shared)
+        return Evaluation(subject, test, density, facts, self.settings, train, self.features, self._shared, self.data)
 
 
 def learning_curve(run: Path, samples: Path, evaluations: Evaluations, values: Values, first: str) -> list[Row]:

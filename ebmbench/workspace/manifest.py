@@ -18,7 +18,7 @@ from ebmbench.workspace.files import replace_folder, sha256_of, write_json
 MANIFEST = "manifest.json"
 # The names that stages write, for folders without a list: those of older versions, and what a kill left.
 _RUN = r"(?:\w+=[^/]+/)*seed=\d+/"
-PREPARED = re.compile(r"(train|test)(_labels)?\.npy|(facts|source)\.json")
+PREPARED = re.compile(r"(train|test)(_labels)?\.npy|outliers\.npy|(facts|source|outliers)\.json")
 FEATURES = re.compile(r"classifier\.safetensors|(status|cost)\.json")
 TRAINED = re.compile(rf"{_RUN}((model|snapshot-\d+)\.safetensors|status\.json)")
 SAMPLED = re.compile(rf"{_RUN}(({'|'.join(KINDS)}|snapshot-\d+)\.npy|diagnostics\.json|(trace|films)\.npz)")
