@@ -86,7 +86,7 @@ def open_outliers(name: str, entry: Dataset, facts: Facts, root: Path) -> tuple[
         # Of a file that is no Python the test rows are a fifth, of published data the official ones.
         found = open_source(own, Dataset(source=entry.outliers, train=entry.train, test=entry.test), root, fetch=False)
     except UserError as error:
-        again = f"`ebmbench prepare {name}` looks again"
+        again = f"`dvc repro --force prepare@{name}` looks again"
         return None, {"name": own, "reason": f"{error}; {again}"}
     form = [found.levels, list(found.test.shape[1:])]
     if form != [facts.levels, facts.shape]:

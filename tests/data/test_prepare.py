@@ -218,7 +218,7 @@ def test_outliers_whose_files_are_not_here_are_a_reason_and_nothing_is_downloade
     assert prepare(project, "mnist", "{source: mnist.py, train: 40, test: 20, outliers: cifar10.py}") == 0
     reason = outliers_of(project, "mnist")["reason"]
     assert "cifar10: its files are not here" in reason
-    assert "`ebmbench prepare mnist` looks again" in reason
+    assert "`dvc repro --force prepare@mnist` looks again" in reason
     assert reason in capsys.readouterr().err
     assert read_outliers(project / "prepared" / "mnist") == (None, reason)
 
