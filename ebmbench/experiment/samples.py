@@ -7,6 +7,9 @@
 - `data`: a short run from held-out data, for methods whose chains start at data (cd). From training data, chains that
   never move would be nearer to the reference than any model could be.
 
+Of images, some test images of which a half is covered are completed too, by clamped chains like those of the short (or
+else the long) run.
+
 They are drawn by the suite's sampler, or with `sampling.own` by the one that the method's settings name; so is a score
 without an energy that the suite's sampler cannot move. A method that is also a way of sampling (ncsn) has its own
 sampler; its `long` run takes `long / short` times that sampler's steps.
@@ -28,7 +31,16 @@ from ebmbench.core.dataset import Facts, read_split
 from ebmbench.core.energy import Energy, visible_events
 from ebmbench.core.streams import stream
 from ebmbench.errors import UserError
-from ebmbench.experiment.recording import POINTS, Film, Trace, run_watched
+from ebmbench.experiment.recording import (
+    COMPLETED,
+    COMPLETIONS,
+    POINTS,
+    Film,
+    Trace,
+    run_clamped,
+    run_watched,
+    upper_half,
+)
 from ebmbench.samplers.common.chain import Chain, SamplerSettings
 from ebmbench.samplers.common.choice import parse
 from ebmbench.training.job import name_device
@@ -73,6 +85,8 @@ def _fill(run: Path, ok: bool, sampling: Sampling, data: Path, result: Path) -> 
         check_sample_size(trained.facts, sampling)
         drawn = {kind: draw(trained, kind, sampling, test) for kind in progress.parts(sampling.kinds)}
         _write(result, {kind: one for kind, one in drawn.items() if one is not None})
+        if (completed := complete(trained, sampling, test)) is not None:
+            save_array(result / "completions.npy", completed.numpy())
     seconds = round(time.perf_counter() - clock, 3)
     if ok:
         _draw_snapshots(run, sampling, test, result)
@@ -124,10 +138,7 @@ def draw(trained: Trained, kind: Kind, sampling: Sampling, test: Tensor) -> Samp
         starts = test[index]
     else:
         starts = trained.facts.starts(sampling.chains, stream(seed, *name, "start"), sampling.spread)
-    recorded = trained.header["training"].get("device", "cpu")
-    # Trained on a GPU and sampled where there is none: slower, and with other roundings.
-    device = open_device(recorded if recorded == name_device("auto") else "cpu")
-    trained.network.to(device)
+    device = _move(trained)
     energy, generator = trained.sampled_by(sampler), stream(seed, *name, "chain")
     film = make_film(trained.facts)
     trace = make_trace(energy, trained.facts) if kind == "long" else None
@@ -135,6 +146,31 @@ def draw(trained: Trained, kind: Kind, sampling: Sampling, test: Tensor) -> Samp
     run = {"sampler": sampler.model_dump(), "chains": len(starts), "spread": sampling.spread}
     drawn = replace(chain, x=visible_events(energy, chain.x))
     return replace(_collect(drawn, sampler, film, trace, trained.facts.is_image), run=run)
+
+
+def complete(trained: Trained, sampling: Sampling, test: Tensor) -> Tensor | None:
+    """The first test images with their lower halves drawn anew, `(COMPLETED, COMPLETIONS, C, H, W)`; None without any.
+
+    Chains start from noise there.
+    """
+    facts, kind = trained.facts, next((kind for kind in ("short", "long") if kind in sampling.kinds), None)
+    if kind is None or len(facts.shape) != 3 or not (facts.is_image or facts.binary):
+        return None
+    whole = test[:COMPLETED].repeat_interleave(COMPLETIONS, 0)
+    name, known = (int(trained.header["seed"]), "sample", "completion"), upper_half(whole)
+    x = torch.where(known, whole, facts.starts(len(whole), stream(*name, "start"), sampling.spread))
+    sampler, device = choose_sampler(trained, kind, sampling), _move(trained)
+    energy = trained.sampled_by(sampler)
+    drawn = run_clamped(sampler.fit_to(facts), energy, x.to(device), known.to(device), stream(*name, "chain"))
+    return None if drawn is None else drawn.cpu().reshape(-1, COMPLETIONS, *facts.shape)
+
+
+def _move(trained: Trained) -> torch.device:
+    """Put the network where it was trained, if that is here; else it is slower, and rounds in another way."""
+    recorded = trained.header["training"].get("device", "cpu")
+    device = open_device(recorded if recorded == name_device("auto") else "cpu")
+    trained.network.to(device)
+    return device
 
 
 def make_film(facts: Facts) -> Film | None:
