@@ -60,6 +60,7 @@ class Evaluation:
     train: Tensor | None = None
     features: Path | None = None  # the folder of the dataset's reference classifier
     shared: Shared | None = None  # what all models of the dataset have in common, if it is stored
+    labels: Tensor | None = None  # of the test events
 
     @cached_property
     def grid(self) -> Quadrature:
@@ -248,6 +249,18 @@ class Evaluation:
         if self.subject.energy is None:
             raise Unavailable("there is no energy to evaluate")
         return self.subject.energy
+
+    @cached_property
+    def classified(self) -> tuple[Tensor, Tensor]:
+        """Of each test event the model's largest p(y|x) in float64, and whether that is the event's label."""
+        logits = getattr(self.energy, "logits", None)
+        if logits is None:
+            raise Unavailable("the energy has no logits: it was not trained on labels")
+        if self.labels is None:
+            raise Unavailable("the test data have no labels")
+        with torch.no_grad():
+            confidence, guess = logits(self.test.double()).softmax(1).max(1)
+        return confidence, guess == self.labels
 
     def score(self, x: Tensor) -> Tensor:
         """The subject's score at x, of its energy if it has no score of its own."""
