@@ -5,8 +5,9 @@ Of data in the plane: the window's axes `x` and `y`, the exact density `truth` o
 precision with `path_steps:<label>`.
 
 Of images, in the grey values of a screen: `images:<label>:<kind>` `(64, C, H, W)`, `chain:<label>:<kind>`
-`(8, T, C, H, W)` with `chain_steps:<label>:<kind>`, `histogram:<label>:<kind>` (predicted classes of all samples), and,
-once for a dataset, `real` and `classes`.
+`(8, T, C, H, W)` with `chain_steps:<label>:<kind>`, `histogram:<label>:<kind>` (predicted classes of all samples),
+`conditional:<label>` `(classes, 16, C, H, W)` of a model that can draw from each class, and, once for a dataset, `real`
+and `classes`.
 
 Of binary data with rows and columns, as grey values too: `units:<label>` `(64, 1, H, W)`, the first samples, and
 `fields:<label>`, the weights of up to 64 hidden units of a machine (grey is 0); once for a dataset, `real`.
@@ -23,6 +24,7 @@ from ebmbench.core.dataset import Facts, read_split, to_levels
 from ebmbench.data.common.densities import Density
 from ebmbench.metrics.class_entropy import histogram
 from ebmbench.metrics.common.evaluation import Evaluation, Unavailable
+from ebmbench.workspace.cell import CLASSES
 from ebmbench.workspace.files import Arrays
 
 CELLS = 128
@@ -121,7 +123,8 @@ def _gallery(evaluations: Evaluations, label: str, films: Arrays) -> Arrays:
         if name.endswith("_steps"):
             arrays[f"chain_steps:{part}"] = films[name]
         else:
-            arrays[f"chain:{part}"] = _screen(torch.from_numpy(films[name]))
+            place = f"conditional:{label}" if name == CLASSES else f"chain:{part}"
+            arrays[place] = _screen(torch.from_numpy(films[name]))
     return arrays
 
 
