@@ -9,7 +9,7 @@ from typing import Any
 from PIL import Image as Picture
 
 from ebmbench.report.figures.canvas import GAP, LETTER, PAGE, Canvas, enlargement, fit_size
-from ebmbench.report.figures.runs import read_image_runs, read_pictures
+from ebmbench.report.figures.runs import first_array, read_image_runs, read_pictures
 from ebmbench.report.figures.theme import write_png
 from ebmbench.report.results.kinds import kinds
 from ebmbench.report.results.suite import Results
@@ -29,11 +29,12 @@ def draw(results: Results, folder: Path) -> list[Image]:
 
 def _figure(results: Results, dataset: str, folder: Path) -> Image | None:
     kind = min(kinds(results.frame, dataset), key=lambda kind: kind != "short", default="short")
-    panels = []
-    for one in read_image_runs(results, dataset, kind):
-        found = read_pictures(results, one.rows, [own := f"conditional:{one.label}"])
-        if own in found:
-            panels.append((one.name, [str(name) for name in one.arrays["classes"]], found[own]))
+    panels, runs = [], read_image_runs(results, dataset, kind)
+    known = first_array(runs, "classes")
+    for one in runs:
+        for images in read_pictures(results, one.rows, [f"conditional:{one.label}"]).values():
+            classes = range(len(images)) if known is None else known
+            panels.append((one.name, [str(name) for name in classes], images))
     if not panels:
         return None
     file = f"class-samples-{dataset}.png"
