@@ -18,7 +18,7 @@ from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws, stream
 from ebmbench.methods import jem, mle
 from ebmbench.models.common.classifier import Classifier
-from ebmbench.samplers import langevin, mala
+from ebmbench.samplers import mala
 from tests.conftest import gaussian_facts
 from tests.identities.networks import events, gradient
 
@@ -83,12 +83,3 @@ def test_with_one_class_it_is_mle_whose_chains_it_shares(penalty: float) -> None
     )
     torch.testing.assert_close(ours, theirs, **CLOSE)
     assert {name: columns[name] for name in same} == pytest.approx(same, rel=1e-12)
-
-
-def test_chains_of_a_class_go_where_the_classifier_sees_it() -> None:
-    energy = classifier()
-    labels = torch.arange(3).repeat_interleave(200)
-    starts = torch.randn(600, 2, generator=stream(0, "starts"), dtype=torch.float64)
-    chain = langevin.Settings(steps=300, step_size=0.05).run(energy.of_classes(labels), starts, stream(0, "chain"))
-    before, after = (energy.logits(x).log_softmax(1)[torch.arange(600), labels].mean() for x in (starts, chain.x))
-    assert after > before + 0.1

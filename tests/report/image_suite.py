@@ -183,7 +183,7 @@ def _likelihoods(run: dict[str, Any]) -> dict[str, float]:
 def _pictures(runs: list[dict[str, Any]], shape: tuple[int, int, int]) -> dict[str, Any]:
     arrays: dict[str, Any] = {"real": glyphs(64, shape, 0.05, 9), "classes": np.array([str(one) for one in range(10)])}
     for run in (one for one in runs if one["status"] == "ok"):
-        if run["method"] == "nce":  # as if it knew classes
+        if run["method"] == "mle":  # as if it knew classes
             rows = glyphs(160, shape, 0.5, run["seed"]).reshape(16, 10, *shape)
             arrays[f"conditional:{run['label']}"] = rows.swapaxes(0, 1)
         for kind in run["kinds"]:

@@ -54,8 +54,8 @@ def test_pixels_are_enlarged_by_whole_numbers_and_never_blurred(image_report: Pa
 
 def test_samples_of_a_class_are_in_its_row_and_those_of_the_median_run(image_report: Path) -> None:
     results = Results(load_results(image_report), {}, project(image_report), {})
-    (run,) = [one for one in read_image_runs(results, "digits", "short") if one.name == "nce"]
-    with np.load(project(image_report) / "runs/pictures/digits/nce/pictures.npz") as stored:
+    (run,) = [one for one in read_image_runs(results, "digits", "short") if one.name == "mle"]
+    with np.load(project(image_report) / "runs/pictures/digits/mle/pictures.npz") as stored:
         images = stored[f"conditional:{run.label}"]
     page = np.asarray(Image.open(image_report / "figures/class-samples-digits.png").convert("L"))
     scale, left, top = 4, 8 + LETTER, class_samples.HEAD
