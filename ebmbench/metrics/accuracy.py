@@ -2,6 +2,7 @@
 
 import math
 
+from ebmbench.metrics.common.classification import classify
 from ebmbench.metrics.common.evaluation import Evaluation, Value
 
 PAPER = "Grathwohl et al., Your Classifier is Secretly an Energy Based Model, ICLR 2020"
@@ -13,7 +14,7 @@ NEEDS = ("energy", "labels")
 
 def compute(e: Evaluation) -> Value:
     """The error is that of a share of so many events."""
-    _, right = e.classified
+    _, right, protocol = classify(e)
     value = float(right.double().mean())
     error = math.sqrt(value * (1 - value) / len(right))
-    return Value(value, error, len(right), f"{len(right)} test events, {len(e.facts.classes)} classes")
+    return Value(value, error, len(right), protocol)

@@ -8,6 +8,7 @@ chance a perfectly calibrated model has up to about √(15/n)/3 on n events.
 
 import torch
 
+from ebmbench.metrics.common.classification import classify
 from ebmbench.metrics.common.evaluation import Evaluation, Value
 
 PAPER = "Guo, Pleiss, Sun & Weinberger, On Calibration of Modern Neural Networks, ICML 2017"
@@ -21,8 +22,7 @@ BINS = 15
 
 def compute(e: Evaluation) -> Value:
     """On all test events."""
-    confidence, right = e.classified
+    confidence, right, protocol = classify(e)
     place = (confidence * BINS).ceil().long().clamp(1, BINS) - 1  # bins are open on the left, as in the paper
     gap = torch.zeros(BINS, dtype=torch.float64).index_add_(0, place, right.double() - confidence)
-    protocol = f"{len(right)} test events, {len(e.facts.classes)} classes, {BINS} bins"
-    return Value(float(gap.abs().sum()) / len(right), n=len(right), protocol=protocol)
+    return Value(float(gap.abs().sum()) / len(right), n=len(right), protocol=f"{protocol}, {BINS} bins")

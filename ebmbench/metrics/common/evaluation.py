@@ -250,18 +250,6 @@ class Evaluation:
             raise Unavailable("there is no energy to evaluate")
         return self.subject.energy
 
-    @cached_property
-    def classified(self) -> tuple[Tensor, Tensor]:
-        """Of each test event the model's largest p(y|x) in float64, and whether that is the event's label."""
-        logits = getattr(self.energy, "logits", None)
-        if logits is None:
-            raise Unavailable("the energy has no logits: it was not trained on labels")
-        if self.labels is None:
-            raise Unavailable("the test data have no labels")
-        with torch.no_grad():
-            confidence, guess = logits(self.test.double()).softmax(1).max(1)
-        return confidence, guess == self.labels
-
     def score(self, x: Tensor) -> Tensor:
         """The subject's score at x, of its energy if it has no score of its own."""
         return self.subject.score(x) if self.subject.score is not None else score(self.energy, x)
