@@ -131,7 +131,7 @@ def to_levels(x: Tensor, levels: int) -> Tensor:
 
 
 def read_labels(folder: Path, split: str) -> Tensor:
-    """The labels of a split, `(N,)` in int64; only for data whose facts name classes."""
+    """The labels of a split, `(N,)` in int64; empty for data whose facts name no classes."""
     with _explain_damage(folder):
         return torch.from_numpy(np.load(folder / f"{split}_labels.npy", allow_pickle=False)).long()
 

@@ -98,6 +98,11 @@ def is_score(energy: Energy) -> bool:
     return hasattr(energy, "score") and not hasattr(energy, "energy_and_score")
 
 
+def marginal(logits: Tensor) -> Tensor:
+    """E(x) = −log Σ_y exp f_y(x) of a classifier's logits f `(B, K)`, which is −f(x) if there is one class."""
+    return -logits.squeeze(1) if logits.shape[1] == 1 else -logits.logsumexp(1)
+
+
 def complete(energy: Energy, x: Tensor, generator: Callable[[], torch.Generator]) -> Tensor:
     """Events as chains of the energy carry them: as they are, or with hidden units, if the model has `complete`."""
     own: Any = getattr(getattr(energy, "network", energy), "complete", None)

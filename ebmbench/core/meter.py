@@ -29,6 +29,7 @@ from ebmbench.core.energy import (
     energy_score_and_curvature,
     fixed,
     is_score,
+    marginal,
     score,
     score_and_curvature,
 )
@@ -101,6 +102,14 @@ class Meter:
         self.counts.passes += x.shape[0] * (getattr(self.network, "energy_passes", 1) - 1)  # without a graph
         value: Tensor = self.network(x)
         self._see(value)
+        return value
+
+    def logits(self, x: Tensor) -> Tensor:
+        """The logits of a classifier `(B, K)`, counted like the energy that is made of them."""
+        self.counts.energy_evaluations += x.shape[0]
+        self.count(x.shape[0], kept=torch.is_grad_enabled())
+        value: Tensor = self.network.logits(x)
+        self._see(marginal(value))
         return value
 
     def energy_and_score(self, x: Tensor, create_graph: bool = False) -> tuple[Tensor, Tensor]:

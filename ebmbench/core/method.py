@@ -33,6 +33,7 @@ class Method(nn.Module):
 
     no_binary: ClassVar[str] = ""  # why the method does not apply to data of 0 and 1, if it does not
     no_real: ClassVar[str] = ""  # why it does not apply to other data
+    needs_labels: ClassVar[bool] = False  # then `forward` takes the labels of the batch, `(B,)`, as a last argument
 
     def __init__(self, settings: Any, facts: Facts) -> None:
         super().__init__()
@@ -66,7 +67,8 @@ class Method(nn.Module):
     @classmethod
     def skip(cls, settings: Any, facts: Facts) -> str | None:
         """Why this method does not apply to this dataset, or None if it does."""
-        return (cls.no_binary if facts.binary else cls.no_real) or None
+        unlabelled = "the data have no labels, which this method learns" if cls.needs_labels else ""
+        return (cls.no_binary if facts.binary else cls.no_real) or ("" if facts.classes else unlabelled) or None
 
     @classmethod
     def judged(cls, settings: Any, network: Any, facts: Facts) -> Any:

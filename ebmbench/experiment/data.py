@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from ebmbench.config.sections import Dataset
@@ -58,10 +59,14 @@ def draw_data_of_seed(facts: Facts, entry: Dataset, root: Path, prepared: Path, 
 
 
 def source_arrays(source: Source) -> dict[str, Tensor]:
-    """The arrays of a source by the name of their file in `prepared/`."""
+    """The arrays of a source by the name of their file in `prepared/`; without labels, there are none in theirs.
+
+    So DVC finds the file of labels for every dataset, and an empty one leaves the hash of the data as it was.
+    """
+    none = torch.empty(0, dtype=torch.int64)
     labels = {"train_labels.npy": source.train_labels, "test_labels.npy": source.test_labels}
     arrays = {"train.npy": source.train, "test.npy": source.test, **labels}
-    return {file: array for file, array in arrays.items() if array is not None}
+    return {file: none if array is None else array for file, array in arrays.items()}
 
 
 def measure_facts(name: str, source: Source) -> Facts:

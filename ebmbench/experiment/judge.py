@@ -19,7 +19,7 @@ from torch import Tensor
 
 from ebmbench.config.registry import choose_main_metric, entries, load
 from ebmbench.config.sections import KINDS, Metrics
-from ebmbench.core.dataset import Facts, load_facts, read_split
+from ebmbench.core.dataset import Facts, load_facts, read_labels, read_split
 from ebmbench.core.streams import stream
 from ebmbench.data.common.densities import Density
 from ebmbench.data.common.sources import Truth
@@ -206,7 +206,9 @@ class Judge:
 
     def _evaluation(self, subject: Subject, test: Tensor, facts: Facts, train: Tensor | None) -> Evaluation:
         density = self.truth.density
-        return Evaluation(subject, test, density, facts, self.settings, train, self.features, self._shared, self.data)
+        labels = read_labels(self.data, "test") if facts.classes else None
+        known = (test, density, facts, self.settings, train, self.features, self._shared, self.data, labels)
+        return Evaluation(subject, *known)
 
 
 def learning_curve(run: Path, samples: Path, evaluations: Evaluations, values: Values, first: str) -> list[Row]:

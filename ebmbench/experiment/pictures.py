@@ -6,9 +6,10 @@ precision with `path_steps:<label>`. If the density is known, also its product w
 (`composition.py`): `composed_truth`, and of each run `composed:<label>` and its KL, `composed_kl:<label>`.
 
 Of images, in the grey values of a screen: `images:<label>:<kind>` `(64, C, H, W)`, `chain:<label>:<kind>`
-`(8, T, C, H, W)` with `chain_steps:<label>:<kind>`, `histogram:<label>:<kind>` (predicted classes of all samples), and,
-once for a dataset, `real`, `classes`, and `covered`, the first of the real ones without their lower half. What a run
-puts there is `completed:<label>` `(K, M, C, H, W)`.
+`(8, T, C, H, W)` with `chain_steps:<label>:<kind>`, `histogram:<label>:<kind>` (predicted classes of all samples),
+`conditional:<label>` `(classes, 16, C, H, W)` of a model that can draw from each class, and, once for a dataset,
+`real`, `classes`, and `covered`, the first of the real ones without their lower half. What a run puts there is
+`completed:<label>` `(K, M, C, H, W)`.
 
 Of binary data with rows and columns, as grey values too: `units:<label>` `(64, 1, H, W)`, the first samples, and
 `fields:<label>`, the weights of up to 64 hidden units of a machine (grey is 0); completions as of images; once for a
@@ -29,6 +30,7 @@ from ebmbench.experiment.recording import COMPLETED, upper_half
 from ebmbench.metrics.class_entropy import histogram
 from ebmbench.metrics.common.evaluation import Evaluation, Unavailable
 from ebmbench.metrics.common.quadrature import in_chunks
+from ebmbench.workspace.cell import CLASSES
 from ebmbench.workspace.files import Arrays
 
 CELLS = 128
@@ -167,7 +169,8 @@ def _gallery(evaluations: Evaluations, label: str, films: Arrays) -> Arrays:
         if name.endswith("_steps"):
             arrays[f"chain_steps:{part}"] = films[name]
         else:
-            arrays[f"chain:{part}"] = _screen(torch.from_numpy(films[name]))
+            place = f"conditional:{label}" if name == CLASSES else f"chain:{part}"
+            arrays[place] = _screen(torch.from_numpy(films[name]))
     return arrays
 
 

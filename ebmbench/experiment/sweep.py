@@ -6,6 +6,7 @@ All that can be wrong with them is refused here, before anything is trained.
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from ebmbench.errors import UserError
 from ebmbench.experiment.samples import check_buffer_size, check_sample_size, choose_sampler, names_sampler
 from ebmbench.samplers.common.buffer import Buffer
 from ebmbench.samplers.common.chain import SamplerSettings
-from ebmbench.training.job import Job, name_value
+from ebmbench.training.job import Job, make_network, name_value
 from ebmbench.workspace.cell import Cell
 from ebmbench.workspace.layout import PARAMS_YAML
 
@@ -45,6 +46,7 @@ def cell_settings(params: Params, method: str) -> Iterator[tuple[Settings, Any, 
         settings = check(load("methods", method).Settings, section, PARAMS_YAML, key)
         known(settings.model, names("models"), PARAMS_YAML, f"{key}.model")
         _check_levels(method, settings.model, key)
+        _check_classes(method, settings.model, key)
         section = params.models.get(settings.model, {})
         model = check(load("models", settings.model).Settings, section, PARAMS_YAML, f"models.{settings.model}")
         yield settings, model, swept
@@ -151,7 +153,7 @@ class CellSetting:
     def check_network(self, facts: Facts) -> None:
         """Build the network, without memory for its weights."""
         try:
-            _build(load("models", self.settings.model).Model, self.model, facts)
+            _build(partial(make_network, self.cell.method, self.settings.model), self.model, facts)
         except UserError as error:
             self._refuse(f"methods.{self.cell.method}.model: ", str(error).removeprefix("model "))
 
@@ -217,6 +219,14 @@ def _check_levels(method: str, model: str, key: str) -> None:
         fitting = [name for name in names("models") if _has_levels(name) == levels]
         kind = "networks with noise levels" if levels else "networks without noise levels"
         raise UserError(f"{PARAMS_YAML}: {key}.model: found {model!r}, allowed: {kind} ({', '.join(fitting)})")
+
+
+def _check_classes(method: str, model: str, key: str) -> None:
+    """Refuse a network that has no output for each class for a method that needs labels."""
+    fitting = [name for name in names("models") if hasattr(load("models", name).Model, "classifier")]
+    if load("methods", method).Method.needs_labels and model not in fitting:
+        allowed = f"networks with an output for each class ({', '.join(fitting)})"
+        raise UserError(f"{PARAMS_YAML}: {key}.model: found {model!r}, allowed: {allowed}")
 
 
 def _has_levels(model: str) -> bool:

@@ -19,8 +19,9 @@ from ebmbench.workspace.manifest import PREPARED, materialising
 def prepare(root: Path, dataset: str) -> None:
     """Write `prepared/<dataset>/`.
 
-    Train.npy, test.npy, their labels if there are any, facts.json, and source.json (the entry, and a hash of its code).
-    If the entry names outliers, their test images in outliers.npy and outliers.json, or there why they are missing.
+    Train.npy, test.npy, their labels (empty, if there are none), facts.json, and source.json (the entry, and a hash of
+    its code). If the entry names outliers, their test images in outliers.npy and outliers.json, or there why they are
+    missing.
     """
     entry = load_params(root).datasets[dataset]
     source = open_source(dataset, entry, root)

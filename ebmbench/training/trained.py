@@ -15,6 +15,7 @@ from ebmbench.core.energy import score, visible_events
 from ebmbench.core.streams import stream
 from ebmbench.errors import UserError
 from ebmbench.samplers.common.chain import Chain, SamplerSettings
+from ebmbench.training.job import make_network
 
 # What a header without some key, or with a value of another kind, ends in.
 FOREIGN = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError)
@@ -118,7 +119,8 @@ def load(run: str | Path) -> Trained:
 
 def _built(tensors: dict[str, Tensor], header: dict[str, Any]) -> Trained:
     models = load_module("models", header["settings"]["model"])
-    network = models.Model(models.Settings(**header["model"]), Facts(**header["facts"]))
+    settings, facts = models.Settings(**header["model"]), Facts(**header["facts"])
+    network = make_network(header["method"], header["settings"]["model"], settings, facts)
     network.load_state_dict(checkpoint.select_prefix("model", tensors))
     return Trained(network, header, _chains(tensors, header["settings"]))
 

@@ -187,6 +187,9 @@ def _pictures(runs: list[dict[str, Any]], shape: tuple[int, int, int]) -> dict[s
         if run["method"] not in BASELINES:
             drawn = [glyphs(8, shape, 0.2 * run["level"], number) for number in range(4)]
             arrays[f"completed:{run['label']}"] = np.stack(drawn, 1)
+        if run["method"] == "mle":  # as if it knew classes
+            rows = glyphs(160, shape, 0.5, run["seed"]).reshape(16, 10, *shape)
+            arrays[f"conditional:{run['label']}"] = rows.swapaxes(0, 1)
         for kind in run["kinds"]:
             key, level = f"{run['label']}:{kind}", run["level"] * FACTORS[kind]
             arrays[f"images:{key}"] = glyphs(64, shape, 0.2 * level, run["seed"])
