@@ -42,7 +42,9 @@ class Entry:
     Of metrics, `direction` is "lower", "higher" or, of diagnostics, "none", `samples` says whether it judges samples
     (`SAMPLES = True`), each kind of them apart, and `gap` names the metric that decides in its stead who is bold
     (`GAP`). Of methods, `remark` is what a reader of results must know (`REMARK`), and `published` are published values
-    by a setting of the method, which a sweep of that setting is shown beside (`PUBLISHED`).
+    by a setting of the method, which a sweep of that setting is shown beside (`PUBLISHED`). Of methods that tell data
+    from noise, `noise` says from which (`NOISE`), `learns_z` whether log Z is learned beside the energy (`LEARNS_Z`),
+    and `adversarial` whether the noise is trained against the energy (`ADVERSARIAL`).
     """
 
     name: str
@@ -55,6 +57,9 @@ class Entry:
     gap: str = ""
     remark: str = ""
     published: dict[str, Any] = field(default_factory=dict)
+    noise: str = ""
+    learns_z: bool = False
+    adversarial: bool = False
 
     @property
     def citation(self) -> str:
@@ -112,6 +117,9 @@ def _read(file: Path, required: tuple[str, ...]) -> Entry | None:
         gap=str(constants.get("GAP", "")),
         remark=str(constants.get("REMARK", "")),
         published=constants.get("PUBLISHED", {}),
+        noise=str(constants.get("NOISE", "")),
+        learns_z=bool(constants.get("LEARNS_Z", False)),
+        adversarial=bool(constants.get("ADVERSARIAL", False)),
     )
 
 

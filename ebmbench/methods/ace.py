@@ -24,6 +24,9 @@ from ebmbench.methods.common.flow_noise import FlowNoise, FlowSettings, Noise, f
 PAPER = "Bose, Ling & Cao, Adversarial Contrastive Estimation, ACL 2018"
 YEAR = 2018
 LINK = "https://aclanthology.org/P18-1094"
+NOISE = "half fixed, half a flow that learns"
+LEARNS_Z = True
+ADVERSARIAL = True
 EXAMPLES = [{"adversary_updates": 2, "couplings": 2}]
 RECOVERY = {"couplings": 2, "adversary_width": 8}
 

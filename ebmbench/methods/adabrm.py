@@ -25,6 +25,7 @@ PAPER = "Xu, Self-Adapting Noise-Contrastive Estimation for Energy-Based Models 
 YEAR = 2022
 LINK = "https://arxiv.org/abs/2211.02650"
 REMARK = "Its training chains start at noise and go on in a persistent buffer."
+NOISE = "a frozen copy of the model"
 EXAMPLES = [{"divergence": "brier", "interval": 1}]
 RECOVERY = {"sampler": {"kind": "mala", "steps": 3, "step_size": 0.5}, "buffer": 1024, "rejuvenation": 0.0}
 

@@ -22,6 +22,7 @@ PAPER = "Xu, Self-Adapting Noise-Contrastive Estimation for Energy-Based Models,
 YEAR = 2022
 LINK = "https://arxiv.org/abs/2211.02650"
 REMARK = "Its training chains start at noise and go on in a persistent buffer."
+NOISE = "a frozen copy of the model"
 # Table 5.2 of the thesis: values by the interval 𝒦.
 PUBLISHED = {
     "setting": "interval",

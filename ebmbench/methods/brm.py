@@ -23,6 +23,8 @@ PAPER = (
 )
 YEAR = 2011
 LINK = "https://arxiv.org/abs/1202.3727"
+NOISE = "fixed, fitted to the data"
+LEARNS_Z = True
 EXAMPLES = [{"divergence": "kl", "ratio": 3}]
 RECOVERY = {"ratio": 4}
 RECOVERY_STEPS = 900  # in ten dimensions a classifier is soon sure, and learns slowly

@@ -27,6 +27,7 @@ from ebmbench.samplers.common.choice import Sampler
 PAPER = "Ceylan & Gutmann, Conditional noise-contrastive estimation of unnormalised models, ICML 2018"
 YEAR = 2018
 LINK = "https://proceedings.mlr.press/v80/ceylan18a.html"
+NOISE = "noisy copies of the data"
 EXAMPLES = [{"ratio": 3}]
 RECOVERY = {"ratio": 4, "sigma": 0.7}
 

@@ -20,6 +20,9 @@ from ebmbench.methods.common.flow_noise import FlowNoise, FlowSettings, Noise
 PAPER = "Gao, Nijkamp, Kingma, Xu, Dai & Wu, Flow Contrastive Estimation of Energy-Based Models, CVPR 2020"
 YEAR = 2020
 LINK = "https://arxiv.org/abs/1912.00589"
+NOISE = "a flow that learns"
+LEARNS_Z = True
+ADVERSARIAL = True
 EXAMPLES = [{"adversary_updates": 2, "couplings": 2}]
 RECOVERY = {"couplings": 2, "adversary_width": 8}
 

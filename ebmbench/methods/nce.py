@@ -20,6 +20,8 @@ from ebmbench.methods.common.fixed_noise import LogDensity, NormalisedNoise, Nor
 PAPER = "Gutmann & Hyvärinen, Noise-contrastive estimation, AISTATS 2010"
 YEAR = 2010
 LINK = "https://proceedings.mlr.press/v9/gutmann10a.html"
+NOISE = "fixed, fitted to the data"
+LEARNS_Z = True
 EXAMPLES = [{"noise": "uniform", "ratio": 3}]
 RECOVERY = {"ratio": 4}
 RECOVERY_STEPS = 900  # in ten dimensions a classifier is soon sure, and learns slowly

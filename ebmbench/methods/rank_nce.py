@@ -24,6 +24,7 @@ PAPER = (
 )
 YEAR = 2018
 LINK = "https://arxiv.org/abs/1809.01812"
+NOISE = "fixed, fitted to the data"
 EXAMPLES = [{"noise": "uniform", "ratio": 3}]
 RECOVERY = {"ratio": 4}
 RECOVERY_STEPS = 900  # in ten dimensions a classifier is soon sure, and learns slowly

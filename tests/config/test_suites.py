@@ -9,11 +9,16 @@ import pytest
 import ebmbench
 from ebmbench.config import suites
 from ebmbench.config.params import load_params
+from ebmbench.config.registry import entries, load, names
 from ebmbench.errors import UserError
+from ebmbench.experiment.data import open_data
+from ebmbench.experiment.sweep import cell_jobs, check_cell
+from ebmbench.workspace.cell import Cell
 from tests.config.test_params import project
 from tests.workflow.conftest import Clone, make_clone
 from tests.workflow.small_images import PAIR, write_suite
 
+ROOT = Path(__file__).parents[2]
 NAMES = {f"GIT_{who}_{what}": f"{who}@test.invalid" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 EXPERIMENT = ("dvc", "exp", "run", "-S", "benchmark.datasets=[digits]")
 
@@ -151,3 +156,30 @@ def test_a_suite_that_cannot_be_read_is_named(tmp_path: Path, body: bytes, words
     (root / "suites/mine.yaml").write_bytes(body)
     with pytest.raises(UserError, match=words):
         suites.use(root, "quik")
+
+
+@pytest.mark.parametrize("suite", ["family", "noise"])
+def test_every_cell_of_a_suite_of_many_methods_can_be_trained_and_none_is_skipped(tmp_path: Path, suite: str) -> None:
+    root = project(tmp_path)
+    suites.use(root, suite)
+    params = load_params(root)
+    for dataset, source in params.datasets.items():
+        facts = open_data(dataset, source, ROOT).facts
+        for method in params.benchmark.methods:
+            check_cell(params, Cell(root, suite, dataset, method), facts)
+            jobs = list(cell_jobs(params, method, facts))
+            assert len(jobs) == (9 if (suite, method) == ("noise", "adance") else 3)  # 𝒦 = 1, 5, 20 on every dataset
+            assert [load("methods", method).Method.skip(job.settings, facts) for job in jobs] == [None] * len(jobs)
+
+
+def test_the_family_is_every_method_for_points_and_noise_all_that_tell_data_from_it(tmp_path: Path) -> None:
+    root, methods = project(tmp_path), {}
+    for suite in ("family", "noise"):
+        suites.use(root, suite)
+        methods[suite] = set(load_params(root).benchmark.methods)
+    facts = open_data("two_moons", load_params(root).datasets["two_moons"], ROOT).facts
+    modules = {name: load("methods", name) for name in names("methods")}
+    assert methods["family"] == {
+        name for name, one in modules.items() if one.Method.skip(one.Settings(), facts) is None
+    }
+    assert methods["noise"] == {name for name, entry in entries("methods").items() if entry.noise}

@@ -10,6 +10,9 @@ from torch import Tensor
 from ebmbench.config.registry import describe, load, names
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw, draws
+from ebmbench.methods.common.adaptive_noise import AdaptiveNoise
+from ebmbench.methods.common.fixed_noise import FixedNoise
+from ebmbench.methods.common.flow_noise import FlowNoise
 from tests.conftest import labels_for
 from tests.contracts.examples import events, example_facts, example_network, gives_energy
 
@@ -122,3 +125,13 @@ def test_health_and_learned_values_are_plain_numbers(name: str) -> None:
     method, energy = made(name)
     loss_of(method, energy, batch(name), draws(0, 0))
     assert all(type(value) is float for value in {**method.health(), **method.learned()}.values())
+
+
+@pytest.mark.parametrize("name", names("methods"))
+def test_what_its_file_says_of_its_noise_is_what_it_does(name: str) -> None:
+    """For the report, which imports no method: whether log Z is learned, and whether the noise has an adversary."""
+    entry, (method, _) = describe("methods", name), made(name)
+    noise = isinstance(method, FixedNoise | FlowNoise | AdaptiveNoise) or name == "cnce"
+    assert bool(entry.noise) == noise
+    assert entry.learns_z == ("c" in method.learned())
+    assert entry.adversarial == (noise and hasattr(method, "adversary"))

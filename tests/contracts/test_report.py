@@ -52,6 +52,13 @@ def binary(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return write_cell(tmp_path_factory.mktemp("binary"))
 
 
+@pytest.fixture(scope="module")
+def contrastive(suites: list[Results]) -> Results:
+    """A suite of methods that tell data from noise, for the section that is about them."""
+    names = {"mle": "nce", "ncsn": "cnce"}
+    return replace(suites[0], frame=suites[0].frame.assign(method=suites[0].frame["method"].replace(names)))
+
+
 @pytest.fixture
 def add_section(tmp_path: Path) -> Iterator[AddFile]:
     """Add a file to the sections, for one test."""
@@ -112,7 +119,10 @@ def assemble_alone(section: str, results: Results) -> str:
 
 
 @pytest.mark.parametrize("name", SECTIONS)
-def test_a_section_has_text_below_its_own_title_and_leaves_the_results_alone(name: str, suites: list[Results]) -> None:
+def test_a_section_has_text_below_its_own_title_and_leaves_the_results_alone(
+    name: str, suites: list[Results], contrastive: Results
+) -> None:
+    suites = [*suites, contrastive]
     before = [results.frame.copy() for results in suites]
     texts = [SECTIONS[name].text(results) for results in suites]
     assert any(texts)

@@ -93,7 +93,7 @@ def _table(results: Results, metric: str, columns: list[Column]) -> str:
     bold = {one.heading: find_best(one.frame, one.dataset, metric) for one in columns}
     rows = []
     for name in _names(parts, list(dict.fromkeys(results.frame["method"]))):
-        texts = {column: _cell(rows_of(part, name), metric) for column, part in parts.items()}
+        texts = {column: format_cell(rows_of(part, name), metric) for column, part in parts.items()}
         if is_baseline(name) and set(texts.values()) == {MISSING}:  # as the truth, where it is not known
             continue
         rows.append(
@@ -103,7 +103,7 @@ def _table(results: Results, metric: str, columns: list[Column]) -> str:
     return markdown_table([f"median {corner}", *parts], rows) + "\n\n"
 
 
-def _cell(rows: pd.DataFrame | None, metric: str) -> str:
+def format_cell(rows: pd.DataFrame | None, metric: str) -> str:
     """The median of one method on one dataset; `(2/3)` or `(failed)` says why not all runs gave a value."""
     if rows is None:
         return MISSING
