@@ -64,7 +64,8 @@ def train(
         workshop, result = Path(folder, "workshop"), Path(folder, "result")
         workshop.mkdir()
         result.mkdir()
-        train_job(Job(method, chosen, {}, seed, training, model, opened.facts), opened.train, workshop, result)
+        job = Job(method, chosen, {}, seed, training, model, opened.facts)
+        train_job(job, opened.train, workshop, result, labels=opened.train_labels)
         return _trained(Run(result))
 
 
@@ -96,7 +97,9 @@ def evaluate(
         kind: replace(subject, samples=one.x, sampler=one.sampler, kind=kind) for kind, one in samples.items()
     }
     evaluations = {
-        kind: Evaluation(one, opened.test, opened.density, opened.facts, params.metrics, opened.train)
+        kind: Evaluation(
+            one, opened.test, opened.density, opened.facts, params.metrics, opened.train, labels=opened.test_labels
+        )
         for kind, one in (subjects or {"": subject}).items()
     }
     values = compute_metrics(evaluations, chosen)

@@ -3,9 +3,11 @@
 import math
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from ebmbench.config.registry import load, names
 from ebmbench.core.dataset import Facts
@@ -51,6 +53,11 @@ def binary_facts(*shape: int, mean: float = 0.4) -> Facts:
     covariance = [[variance if i == j else 0.0 for j in range(units)] for i in range(units)]
     head = "binary", list(shape), 1000, 1000, [mean] * units, covariance, math.sqrt(variance), "none", "none"
     return Facts(*head, binary=True)
+
+
+def labels_for(method: Any, x: Tensor) -> list[Tensor]:
+    """Labels of two classes for a batch, if the method needs them."""
+    return [torch.arange(len(x)) % 2] if method.needs_labels else []
 
 
 def real_methods() -> list[str]:

@@ -32,7 +32,7 @@ def add_commands(commands: Any) -> None:
     command.add_argument(
         "--space",
         metavar="FILE",
-        help="what to search (default: suites/tuning/space.yaml); the report of another file goes to work/tuning",
+        help="what to search (default: suites/tuning/space.yaml); the report of a file elsewhere goes to work/tuning",
     )
 
 

@@ -83,7 +83,8 @@ def _load(root: Path, text: bytes | None) -> Params:
     _check_names(params)
     _check_inputs(root, params)
     for dataset, entry in params.datasets.items():
-        outside_outputs(root, entry.source, f"{PARAMS_YAML}: datasets.{dataset}.source")
+        for key in ("source", "outliers"):
+            outside_outputs(root, getattr(entry, key), f"{PARAMS_YAML}: datasets.{dataset}.{key}")
         if entry.overrides:
             _check_names(params.on(dataset))
             _check_inputs(root, params.on(dataset))

@@ -128,11 +128,14 @@ class Dataset(Section):
     function: str | None = Field(None, description="the function of a Python file; null: density, else sample")
     train: int = Field(50_000, ge=2)
     test: int = Field(10_000, ge=2)
+    outliers: File | None = Field(None, description="the source of images that are no such data, for auroc_outliers")
     overrides: dict[str, Any] = Field({}, description="what is different on this dataset, laid over the whole file")
 
-    @field_validator("source")
+    @field_validator("source", "outliers")
     @classmethod
-    def _inside(cls, source: str) -> str:
+    def _inside(cls, source: str | None) -> str | None:
+        if source is None:
+            return None
         if ".." in PurePosixPath(source).parts or not source.isprintable():
             raise ValueError("a path inside the project")
         return source

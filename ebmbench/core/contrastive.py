@@ -21,6 +21,11 @@ def contrastive(energy: Energy, x: Tensor, negatives: Tensor, penalty: float = 0
         on_data, on_negatives = both[: len(x)], both[len(x) :]
     else:
         on_data, on_negatives = energy(x), energy(negatives.detach())
+    return contrast(on_data, on_negatives, penalty)
+
+
+def contrast(on_data: Tensor, on_negatives: Tensor, penalty: float = 0.0) -> tuple[Tensor, Tensor]:
+    """The same of energies that are known already."""
     loss = on_data.mean() - on_negatives.mean()
     gap = -loss.detach()
     if penalty:

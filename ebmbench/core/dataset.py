@@ -104,11 +104,20 @@ def load_facts(folder: Path) -> Facts:
 
 
 def read_split(folder: Path, split: str) -> Tensor:
-    """`train` or `test` of a prepared dataset, `(N, *event)` in float32; images in [−1, 1], binary data 0 and 1."""
+    """`train`, `test` or `outliers` of a prepared dataset, `(N, *event)` in float32; images are in [−1, 1]."""
     with _explain_damage(folder):
         rows = torch.from_numpy(np.load(folder / f"{split}.npy", allow_pickle=False))
     facts = load_facts(folder)
     return from_levels(rows, facts.image_levels) if facts.is_image else rows.float()
+
+
+def read_outliers(folder: Path) -> tuple[Tensor | None, str]:
+    """Images of another dataset and its name; without any, the reason. `prepare` has read them."""
+    if not (folder / "outliers.json").is_file():
+        return None, f"no other data are named (params.yaml: datasets.{folder.name}.outliers)"
+    with _explain_damage(folder):
+        found = read_json(folder / "outliers.json")
+        return (None, found["reason"]) if "reason" in found else (read_split(folder, "outliers"), found["name"])
 
 
 def from_levels(rows: Tensor, levels: int) -> Tensor:
@@ -122,7 +131,7 @@ def to_levels(x: Tensor, levels: int) -> Tensor:
 
 
 def read_labels(folder: Path, split: str) -> Tensor:
-    """The labels of a split, `(N,)` in int64; only for data whose facts name classes."""
+    """The labels of a split, `(N,)` in int64; empty for data whose facts name no classes."""
     with _explain_damage(folder):
         return torch.from_numpy(np.load(folder / f"{split}_labels.npy", allow_pickle=False)).long()
 

@@ -30,10 +30,10 @@ def energy_and_score(energy: Energy, x: Tensor, create_graph: bool = False) -> t
     return own(x, create_graph) if own is not None else by_autograd(energy, x, create_graph)
 
 
-def by_autograd(energy: Energy, x: Tensor, create_graph: bool = False) -> tuple[Tensor, Tensor]:
-    """E(x) and s(x) of any differentiable energy."""
+def by_autograd(energy: Energy, x: Tensor, create_graph: bool = False, through: bool = False) -> tuple[Tensor, Tensor]:
+    """E(x) and s(x) of any differentiable energy; with `through`, x stays in the graph that it stands in."""
     with torch.enable_grad():
-        x = x.detach().requires_grad_(True)
+        x = x if through and x.requires_grad else x.detach().requires_grad_(True)
         value = energy(x)
         (gradient,) = torch.autograd.grad(value.sum(), x, create_graph=create_graph)
     return (value if create_graph else value.detach()), -gradient
@@ -51,15 +51,29 @@ def score(energy: Energy, x: Tensor, create_graph: bool = False) -> Tensor:
     return own(x, create_graph) if own is not None else energy_and_score(energy, x, create_graph)[1]
 
 
+def score_through(energy: Energy, x: Tensor) -> Tensor:
+    """s(x) in the graph of the weights and of x, which depends on them: for chains that are differentiated."""
+    own: Any = getattr(energy, "score_through", None)
+    return own(x) if own is not None else by_autograd(energy, x, create_graph=True, through=True)[1]
+
+
 def score_and_curvature(energy: Energy, x: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
     """s(x) and vᵀ∇s(x)v for directions `(M, B, *event)`, the latter `(M, B)`; both stand in the graph of a loss.
 
-    A score without an energy has its own `score_and_curvature`, which keeps no graph.
+    Of a score without an energy, ∇s need not be symmetric: one way back for each v, whose graph is kept only if
+    gradients are on.
     """
     own: Any = getattr(energy, "score_and_curvature", None)
     if own is not None:
         return own(x, directions)
-    return energy_score_and_curvature(energy, x, directions)[1:]
+    if not is_score(energy):
+        return energy_score_and_curvature(energy, x, directions)[1:]
+    keep = torch.is_grad_enabled()
+    with torch.enable_grad():
+        x = x.detach().requires_grad_(True)
+        s = score(energy, x, create_graph=True)
+        grads = [torch.autograd.grad((s * v).sum(), x, retain_graph=True, create_graph=keep)[0] for v in directions]
+    return s, torch.stack([(grad * v).flatten(1).sum(1) for grad, v in zip(grads, directions, strict=True)])
 
 
 def energy_score_and_curvature(energy: Energy, x: Tensor, directions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -77,6 +91,16 @@ def energy_score_and_curvature(energy: Energy, x: Tensor, directions: Tensor) ->
         s = -gradient
         along = [torch.autograd.grad((s * v).sum(), x, create_graph=True)[0] * v for v in directions]
     return value, s, torch.stack([product.flatten(1).sum(1) for product in along])
+
+
+def is_score(energy: Energy) -> bool:
+    """Whether it gives a score alone, as a vector that need not be the slope of any energy."""
+    return hasattr(energy, "score") and not hasattr(energy, "energy_and_score")
+
+
+def marginal(logits: Tensor) -> Tensor:
+    """E(x) = −log Σ_y exp f_y(x) of a classifier's logits f `(B, K)`, which is −f(x) if there is one class."""
+    return -logits.squeeze(1) if logits.shape[1] == 1 else -logits.logsumexp(1)
 
 
 def complete(energy: Energy, x: Tensor, generator: Callable[[], torch.Generator]) -> Tensor:

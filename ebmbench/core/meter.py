@@ -3,10 +3,10 @@
 Cost is counted in *network passes per event*. A forward pass is 1 and a backward pass through it is 1. So an energy
 evaluation costs 1, an input gradient 2 (there and back), and the parameter gradient of a loss as many passes more as
 its graph holds: 1 for an energy, 2 for a score that was itself differentiated. A network that gives the score as a
-vector needs one pass for it. A second derivative along a direction goes back through both passes of the score and
-costs two more. A Gibbs sweep of a Boltzmann machine with hidden units goes there and back, 2 passes; the model says how
-many it takes (`sweep_passes`), and how many its energy, if that takes rounds (`energy_passes`). Counts are integers and
-the same on every machine, so a faster computer cannot stretch a budget.
+vector needs one pass for it. A second derivative along a direction goes back through the passes of the score: two
+more for an energy, one more for such a vector. A Gibbs sweep of a Boltzmann machine with hidden units goes there and
+back, 2 passes; the model says how many it takes (`sweep_passes`), and how many its energy, if that takes rounds
+(`energy_passes`). Counts are integers and the same on every machine, so a faster computer cannot stretch a budget.
 
 A pass is no fixed amount of arithmetic: the way back to the weights multiplies twice as many matrices as the way
 there. So the FLOPs of matrix products and convolutions (two for each multiplication with its addition) are counted
@@ -23,7 +23,16 @@ from typing import Any
 import torch
 from torch import Generator, Tensor, nn
 
-from ebmbench.core.energy import energy_and_score, energy_score_and_curvature, fixed, score
+from ebmbench.core.energy import (
+    by_autograd,
+    energy_and_score,
+    energy_score_and_curvature,
+    fixed,
+    is_score,
+    marginal,
+    score,
+    score_and_curvature,
+)
 from ebmbench.core.torch_compat import FlopCounter
 
 
@@ -95,6 +104,14 @@ class Meter:
         self._see(value)
         return value
 
+    def logits(self, x: Tensor) -> Tensor:
+        """The logits of a classifier `(B, K)`, counted like the energy that is made of them."""
+        self.counts.energy_evaluations += x.shape[0]
+        self.count(x.shape[0], kept=torch.is_grad_enabled())
+        value: Tensor = self.network.logits(x)
+        self._see(marginal(value))
+        return value
+
     def energy_and_score(self, x: Tensor, create_graph: bool = False) -> tuple[Tensor, Tensor]:
         """E(x) and s(x), counted; with `create_graph` both passes stand in the graph of the loss."""
         self.counts.input_gradients += x.shape[0]
@@ -136,7 +153,26 @@ class Meter:
         self._see(value)
         return value, s, curvature
 
-    def given(self, sigma: Tensor) -> "Meter":
+    def score_and_curvature(self, x: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
+        """s(x) and its derivative along each direction, counted: of a score alone one pass, and one for each direction.
+
+        Of an energy as above.
+        """
+        if not is_score(self.network):
+            return self.energy_score_and_curvature(x, directions)[1:]
+        self.counts.input_gradients += x.shape[0] * (1 + len(directions))
+        self.count(x.shape[0], kept=True, passes=1 + len(directions))
+        return score_and_curvature(self.network, x, directions)
+
+    def score_through(self, x: Tensor) -> Tensor:
+        """s(x) where x stands in the graph of the loss, too, counted: two passes."""
+        self.counts.input_gradients += x.shape[0]
+        self.count(x.shape[0], kept=True, passes=2)
+        value, s = by_autograd(self.network, x, create_graph=True, through=True)
+        self._see(value)
+        return s
+
+    def given(self, sigma: Tensor | float) -> "Meter":
         """A noise-conditional network at one level per event; its cost is counted here."""
         return Meter(self.network.given(sigma), self.counts, self._graph, self.seen)
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
 from ebmbench.core.dataset import Facts
+from ebmbench.core.energy import conditional
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw
 
@@ -32,6 +33,7 @@ class Method(nn.Module):
 
     no_binary: ClassVar[str] = ""  # why the method does not apply to data of 0 and 1, if it does not
     no_real: ClassVar[str] = ""  # why it does not apply to other data
+    needs_labels: ClassVar[bool] = False  # then `forward` takes the labels of the batch, `(B,)`, as a last argument
 
     def __init__(self, settings: Any, facts: Facts) -> None:
         super().__init__()
@@ -65,12 +67,22 @@ class Method(nn.Module):
     @classmethod
     def skip(cls, settings: Any, facts: Facts) -> str | None:
         """Why this method does not apply to this dataset, or None if it does."""
-        return (cls.no_binary if facts.binary else cls.no_real) or None
+        unlabelled = "the data have no labels, which this method learns" if cls.needs_labels else ""
+        return (cls.no_binary if facts.binary else cls.no_real) or ("" if facts.classes else unlabelled) or None
 
     @classmethod
     def judged(cls, settings: Any, network: Any, facts: Facts) -> Any:
-        """The energy (or score) that is judged: the network, or one of its noise levels (see `levels`)."""
-        return network
+        """The energy (or score) that is judged: the network, or one of its noise levels (see `level`, `levels`)."""
+        level = cls.level(settings, facts)
+        return network if level is None or not conditional(network) else network.given(level)
+
+    @classmethod
+    def level(cls, settings: Any, facts: Facts) -> float | None:
+        """The one noise level σ, in the data's units, that is trained and judged of a network that has levels.
+
+        A method that gives one takes networks with levels beside those without, vector-valued scores among them.
+        """
+        return None
 
     @classmethod
     def levels(cls, settings: Any, facts: Facts) -> Tensor | None:

@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from ebmbench.config.sections import Dataset
 from ebmbench.core.dataset import Facts
 from ebmbench.data.common.densities import Density
-from ebmbench.data.common.entries import describe_entry
+from ebmbench.data.common.entries import describe_entry, source_path
 from ebmbench.data.common.sources import Source, draw_training_set, open_source
+from ebmbench.errors import UserError
+from ebmbench.workspace.layout import PARAMS_YAML
 
 
 @dataclass(frozen=True)
@@ -56,10 +59,14 @@ def draw_data_of_seed(facts: Facts, entry: Dataset, root: Path, prepared: Path, 
 
 
 def source_arrays(source: Source) -> dict[str, Tensor]:
-    """The arrays of a source by the name of their file in `prepared/`."""
+    """The arrays of a source by the name of their file in `prepared/`; without labels, there are none in theirs.
+
+    So DVC finds the file of labels for every dataset, and an empty one leaves the hash of the data as it was.
+    """
+    none = torch.empty(0, dtype=torch.int64)
     labels = {"train_labels.npy": source.train_labels, "test_labels.npy": source.test_labels}
     arrays = {"train.npy": source.train, "test.npy": source.test, **labels}
-    return {file: array for file, array in arrays.items() if array is not None}
+    return {file: none if array is None else array for file, array in arrays.items()}
 
 
 def measure_facts(name: str, source: Source) -> Facts:
@@ -70,6 +77,28 @@ def measure_facts(name: str, source: Source) -> Facts:
 def describe_source(entry: Dataset, source: Source) -> dict[str, Any]:
     """The content of `source.json`: the entry, whether its files were checked, and what was read."""
     return {**describe_entry(entry), **({} if source.verified else {"unverified": True}), **source.origin}
+
+
+def open_outliers(name: str, entry: Dataset, facts: Facts, root: Path) -> tuple[Tensor | None, dict[str, Any]]:
+    """Test images of the source that an entry names as `outliers`, and the content of `outliers.json`.
+
+    Files that are not here are a reason to have none; nothing is downloaded. Images of another form are refused.
+    """
+    assert entry.outliers is not None
+    other, key = source_path(root, entry.outliers, name, "outliers"), f"{PARAMS_YAML}: datasets.{name}.outliers"
+    own = Path(entry.outliers).stem
+    try:
+        # Of a file that is no Python the test rows are a fifth, of published data the official ones.
+        found = open_source(own, Dataset(source=entry.outliers, train=entry.train, test=entry.test), root, fetch=False)
+    except UserError as error:
+        again = f"`dvc repro --force prepare@{name}` looks again"
+        return None, {"name": own, "reason": f"{error}; {again}"}
+    form = [found.levels, list(found.test.shape[1:])]
+    if form != [facts.levels, facts.shape]:
+        shown = f"found images of {found.levels} grey values, shape {form[1]}, in {other.name}"
+        raise UserError(f"{key}: {shown}, allowed: like {name}, of {facts.levels}, shape {facts.shape}")
+    digest = {"array": hash_arrays([found.test]), **found.origin}
+    return found.test, {"name": own, **digest, **({} if found.verified else {"unverified": True})}
 
 
 def hash_arrays(arrays: Iterable[Tensor]) -> str:

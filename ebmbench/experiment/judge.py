@@ -19,13 +19,13 @@ from torch import Tensor
 
 from ebmbench.config.registry import choose_main_metric, entries, load
 from ebmbench.config.sections import KINDS, Metrics
-from ebmbench.core.dataset import Facts, load_facts, read_split
+from ebmbench.core.dataset import Facts, load_facts, read_labels, read_split
 from ebmbench.core.streams import stream
 from ebmbench.data.common.densities import Density
 from ebmbench.data.common.sources import Truth
 from ebmbench.errors import UserError
 from ebmbench.experiment.judgement import Row, write_judgement
-from ebmbench.experiment.pictures import Evaluations, main_evaluation
+from ebmbench.experiment.pictures import COMPLETIONS, Evaluations, main_evaluation
 from ebmbench.experiment.verdict import Control, Values, Verdict, verdict
 from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable, Value
 from ebmbench.metrics.common.flow import Flow
@@ -127,6 +127,7 @@ class Judge:
             "data": read_json(self.data / "facts.json"),
             "source": [read_json(self.data / "source.json"), self.truth.origin],
             "features": self._features(),
+            **({"outliers": read_json(others)} if (others := self.data / "outliers.json").is_file() else {}),
         }
 
     @cached_property
@@ -169,6 +170,8 @@ class Judge:
         values = compute_metrics(evaluations, self.metrics) | counts
         health = verdict(values, self.metrics[0], self.settings.health, lambda: self._control(samples))
         films = load_arrays(samples / "films.npz") if (samples / "films.npz").exists() else {}
+        if (samples / COMPLETIONS).exists():
+            films[COMPLETIONS] = np.load(samples / COMPLETIONS, allow_pickle=False)
         write_judgement(result, run, health, values, evaluations, films, clock)
         write_json(result / "curve.json", learning_curve(folder, samples, evaluations, values, self.metrics[0]))
 
@@ -203,7 +206,9 @@ class Judge:
 
     def _evaluation(self, subject: Subject, test: Tensor, facts: Facts, train: Tensor | None) -> Evaluation:
         density = self.truth.density
-        return Evaluation(subject, test, density, facts, self.settings, train, self.features, self._shared)
+        labels = read_labels(self.data, "test") if facts.classes else None
+        known = (test, density, facts, self.settings, train, self.features, self._shared, self.data, labels)
+        return Evaluation(subject, *known)
 
 
 def learning_curve(run: Path, samples: Path, evaluations: Evaluations, values: Values, first: str) -> list[Row]:

@@ -4,6 +4,9 @@ The parts use one generator after another's end, so for samplers whose steps are
 the end of the last part is, bit for bit, the end of the run in one go. A *film* keeps whole events of a few chains at
 moments that lie ever farther apart; a *trace* keeps a few numbers of more chains at even moments of the second half,
 for R̂ and the effective sample size.
+
+A *clamped* run puts the known part of each event back after every step, so that the rest is drawn given it: Langevin on
+the conditional density, or Gibbs with clamped units.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +15,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Generator, Tensor
 
-from ebmbench.core.energy import Energy, conditional
+from ebmbench.core.energy import Energy, conditional, visible_events
+from ebmbench.core.streams import normal
 from ebmbench.samplers.common.chain import Chain, SamplerSettings, moments
 
 MOMENTS = 12  # of a film
@@ -22,6 +26,7 @@ TRACED = 64  # chains of a trace
 DRAWS = 50  # of a trace, at most
 APART = 4  # steps between draws, at least, unless the run is short: each cut costs some samplers an evaluation
 BRIEF = 32  # steps of a half that is short
+COMPLETED, COMPLETIONS = 8, 4  # test images of which a half is covered, and chains that complete each
 
 
 @dataclass
@@ -89,6 +94,33 @@ def run_watched(
         if trace is not None and taken in traced:
             trace.add(chains[-1].x)
     return Chain(chains[-1].x, _joined(chains[1:], [part.total_steps for part in parts]))
+
+
+def upper_half(x: Tensor) -> Tensor:
+    """Which coordinates of images `(N, C, H, W)` are in the upper half."""
+    known = torch.zeros_like(x, dtype=torch.bool)
+    known[..., : x.shape[-2] // 2, :] = True
+    return known
+
+
+def run_clamped(
+    sampler: SamplerSettings, energy: Energy, x: Tensor, known: Tensor, generator: Generator
+) -> Tensor | None:
+    """The end of a run in which `x` stays as it is where `known`; None if the sampler cannot be stopped at each step.
+
+    Along a ladder of noise levels the known part is put back after each level, with as much noise as the level has
+    (Song & Ermon 2019, algorithm 2), and at the end without.
+    """
+    ladder = conditional(energy) and sampler.kind == "annealed_langevin"
+    if not (sampler.alike or ladder):
+        return None
+    parts = sampler.parts(sampler.total_steps) if ladder else [sampler.model_copy(update={"steps": 1})] * sampler.steps
+    widths = [getattr(sampler, "sigma_max", 0.0), *(getattr(part, "sigma_min", 0.0) for part in parts[:-1])]
+    clean = x
+    for part, width in zip(parts, widths, strict=True):
+        kept = clean + width * normal(clean, generator) if width else clean
+        x = visible_events(energy, part.run(energy, torch.where(known, kept, x), generator).x)
+    return torch.where(known, clean, x)
 
 
 def _shown(sampler: SamplerSettings) -> list[int]:

@@ -17,9 +17,12 @@ from ebmbench.workspace.files import read_json
 from ebmbench.workspace.store import Store
 
 
-def train_run(job: Job, data: Tensor, store: Store) -> "Run":
-    """Train a job on the data `(N, *event)`, or go on with it, or find it finished."""
-    return Run(store.obtain(job.digest(), lambda workshop, result: train(job, data, workshop, result)))
+def train_run(job: Job, data: Tensor, store: Store, labels: Tensor | None = None) -> "Run":
+    """Train a job on the data `(N, *event)` and their labels, if there are any, or go on with it, or find it finished.
+
+    The labels need not be named: the hash of the data covers them.
+    """
+    return Run(store.obtain(job.digest(), lambda workshop, result: train(job, data, workshop, result, labels=labels)))
 
 
 @dataclass(frozen=True)

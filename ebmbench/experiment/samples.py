@@ -7,8 +7,12 @@
 - `data`: a short run from held-out data, for methods whose chains start at data (cd). From training data, chains that
   never move would be nearer to the reference than any model could be.
 
-They are drawn by the suite's sampler, or with `sampling.own` by the one that the method's settings name. A method that
-is also a way of sampling (ncsn) has its own sampler; its `long` run takes `long / short` times that sampler's steps.
+Of images, some test images of which a half is covered are completed too, by clamped chains like those of the short (or
+else the long) run. Of a classifier of images (jem) there are a few samples of each class: `draw_classes`.
+
+They are drawn by the suite's sampler, or with `sampling.own` by the one that the method's settings name; so is a score
+without an energy that the suite's sampler cannot move. A method that is also a way of sampling (ncsn) has its own
+sampler; its `long` run takes `long / short` times that sampler's steps.
 """
 
 import json
@@ -27,20 +31,30 @@ from ebmbench.core.dataset import Facts, read_split
 from ebmbench.core.energy import Energy, visible_events
 from ebmbench.core.streams import stream
 from ebmbench.errors import UserError
-from ebmbench.experiment.recording import POINTS, Film, Trace, run_watched
+from ebmbench.experiment.recording import (
+    COMPLETED,
+    COMPLETIONS,
+    POINTS,
+    Film,
+    Trace,
+    run_clamped,
+    run_watched,
+    upper_half,
+)
 from ebmbench.samplers.common.chain import Chain, SamplerSettings
 from ebmbench.samplers.common.choice import parse
 from ebmbench.training.job import name_device
 from ebmbench.training.run import peak_memory
 from ebmbench.training.trained import Trained, load
 from ebmbench.training.trainer import open_device
-from ebmbench.workspace.cell import SNAPSHOT_KIND, TRACE, snapshots
+from ebmbench.workspace.cell import CLASSES, SNAPSHOT_KIND, TRACE, snapshots
 from ebmbench.workspace.code_hash import code_hash
 from ebmbench.workspace.files import save_array, save_arrays, write_json
 from ebmbench.workspace.layout import PARAMS_YAML
 from ebmbench.workspace.progress import progress
 from ebmbench.workspace.store import Store, digest
 
+PER_CLASS = 16  # samples
 FEW = 8  # coordinates, or projections in their place, that a trace follows
 
 
@@ -71,7 +85,9 @@ def _fill(run: Path, ok: bool, sampling: Sampling, data: Path, result: Path) -> 
         trained, test = load(run), read_split(data, "test")
         check_sample_size(trained.facts, sampling)
         drawn = {kind: draw(trained, kind, sampling, test) for kind in progress.parts(sampling.kinds)}
-        _write(result, {kind: one for kind, one in drawn.items() if one is not None})
+        _write(result, {kind: one for kind, one in drawn.items() if one is not None}, draw_classes(trained, sampling))
+        if (completed := complete(trained, sampling, test)) is not None:
+            save_array(result / "completions.npy", completed.numpy())
     seconds = round(time.perf_counter() - clock, 3)
     if ok:
         _draw_snapshots(run, sampling, test, result)
@@ -88,7 +104,7 @@ def _draw_snapshots(run: Path, sampling: Sampling, test: Tensor, result: Path) -
             save_array(result / f"{file.stem}.npy", drawn.x.numpy())
 
 
-def _write(result: Path, drawn: dict[str, Samples]) -> None:
+def _write(result: Path, drawn: dict[str, Samples], classes: Tensor | None) -> None:
     for kind, one in drawn.items():
         save_array(result / f"{kind}.npy", one.x.numpy())
         if one.trace is not None:
@@ -98,6 +114,7 @@ def _write(result: Path, drawn: dict[str, Samples]) -> None:
     films = {kind: one.film for kind, one in drawn.items() if one.film is not None}
     if films:
         arrays = {kind: film.stacked().numpy() for kind, film in films.items()}
+        arrays |= {} if classes is None else {CLASSES: classes.numpy()}
         arrays |= {f"{kind}_steps": np.array(film.steps) for kind, film in films.items()}
         save_arrays(result / "films.npz", arrays)
 
@@ -115,7 +132,7 @@ def draw(trained: Trained, kind: Kind, sampling: Sampling, test: Tensor) -> Samp
         return _buffer(trained, sampling.chains, seed)
     if kind == "data" and not trained.starts_at_data:
         return None
-    sampler = choose_sampler(trained, kind, sampling)
+    sampler, device = choose_sampler(trained, kind, sampling), _move(trained)
     # Long runs were the first kind: their streams have no kind in their name.
     name = ("sample",) if kind == "long" else ("sample", kind)
     if kind == "data":
@@ -123,10 +140,6 @@ def draw(trained: Trained, kind: Kind, sampling: Sampling, test: Tensor) -> Samp
         starts = test[index]
     else:
         starts = trained.facts.starts(sampling.chains, stream(seed, *name, "start"), sampling.spread)
-    recorded = trained.header["training"].get("device", "cpu")
-    # Trained on a GPU and sampled where there is none: slower, and with other roundings.
-    device = open_device(recorded if recorded == name_device("auto") else "cpu")
-    trained.network.to(device)
     energy, generator = trained.sampled_by(sampler), stream(seed, *name, "chain")
     film = make_film(trained.facts)
     trace = make_trace(energy, trained.facts) if kind == "long" else None
@@ -134,6 +147,48 @@ def draw(trained: Trained, kind: Kind, sampling: Sampling, test: Tensor) -> Samp
     run = {"sampler": sampler.model_dump(), "chains": len(starts), "spread": sampling.spread}
     drawn = replace(chain, x=visible_events(energy, chain.x))
     return replace(_collect(drawn, sampler, film, trace, trained.facts.is_image), run=run)
+
+
+def complete(trained: Trained, sampling: Sampling, test: Tensor) -> Tensor | None:
+    """The first test images with their lower halves drawn anew, `(COMPLETED, COMPLETIONS, C, H, W)`; None without any.
+
+    Chains start from noise there.
+    """
+    facts, kind = trained.facts, next((kind for kind in ("short", "long") if kind in sampling.kinds), None)
+    if kind is None or len(facts.shape) != 3 or not (facts.is_image or facts.binary):
+        return None
+    whole = test[:COMPLETED].repeat_interleave(COMPLETIONS, 0)
+    name, known = (int(trained.header["seed"]), "sample", "completion"), upper_half(whole)
+    x = torch.where(known, whole, facts.starts(len(whole), stream(*name, "start"), sampling.spread))
+    sampler, device = choose_sampler(trained, kind, sampling), _move(trained)
+    energy = trained.sampled_by(sampler)
+    drawn = run_clamped(sampler.fit_to(facts), energy, x.to(device), known.to(device), stream(*name, "chain"))
+    return None if drawn is None else drawn.cpu().reshape(-1, COMPLETIONS, *facts.shape)
+
+
+def draw_classes(trained: Trained, sampling: Sampling) -> Tensor | None:
+    """Samples of each class of images, `(classes, PER_CLASS, *event)`, by chains of E(x|y) from noise.
+
+    They are as long as those of the `long` kind, if there is that kind, else `short`. None if it is no classifier.
+    """
+    network: Any = trained.network
+    if not (trained.facts.is_image and hasattr(network, "of_classes")):
+        return None
+    sampler = choose_sampler(trained, "long" if "long" in sampling.kinds else "short", sampling)
+    name, device, names = (int(trained.header["seed"]), "sample", CLASSES), _move(trained), trained.facts.classes
+    labels = torch.arange(len(names), device=device).repeat_interleave(PER_CLASS)
+    starts = trained.facts.starts(len(labels), stream(*name, "start"), sampling.spread).to(device)
+    chain = sampler.fit_to(trained.facts).run(network.of_classes(labels), starts, stream(*name, "chain"))
+    return chain.x.cpu().unflatten(0, (len(names), PER_CLASS))
+
+
+def _move(trained: Trained) -> torch.device:
+    """Move the network to where it was trained, if this machine has that."""
+    recorded = trained.header["training"].get("device", "cpu")
+    # Trained on a GPU and sampled where there is none: slower, and with other roundings.
+    device = open_device(recorded if recorded == name_device("auto") else "cpu")
+    trained.network.to(device)
+    return device
 
 
 def make_film(facts: Facts) -> Film | None:
@@ -167,6 +222,10 @@ class HasSampler(Protocol):
     def own_sampler(self) -> SamplerSettings | None:
         """The sampler that belongs to the method, if one does."""
 
+    @property
+    def has_energy(self) -> bool:
+        """Whether there is an energy, and not a score alone."""
+
 
 def choose_sampler(model: HasSampler, kind: Kind, sampling: Sampling) -> SamplerSettings:
     """The sampler of a kind of samples, with its number of steps."""
@@ -174,11 +233,18 @@ def choose_sampler(model: HasSampler, kind: Kind, sampling: Sampling) -> Sampler
     if model.own_sampler is not None:
         times = max(1, round((steps or 1) / sampling.short)) if kind == "long" else 1
         return model.own_sampler.model_copy(update={"steps": model.own_sampler.steps * times})
-    named = getattr(model.settings, "sampler", None) if sampling.own else None
-    if named is not None and steps is None:
+    named = model.settings.sampler if names_sampler(model, sampling) else None
+    if named is not None and steps is None and sampling.own:
         raise UserError(f"{PARAMS_YAML}: sampling.long: found null with own: true, allowed: a number of steps")
     sampler: SamplerSettings = named or parse(sampling.sampler, PARAMS_YAML, "sampling")
     return sampler if steps is None else sampler.model_copy(update={"steps": steps})
+
+
+def names_sampler(model: HasSampler, sampling: Sampling) -> bool:
+    """Whether the method's settings name the sampler: with `own`, or where the suite's lacks the energy it needs."""
+    if getattr(model.settings, "sampler", None) is None:
+        return False
+    return sampling.own or (not model.has_energy and parse(sampling.sampler, PARAMS_YAML, "sampling").needs_energy)
 
 
 def _buffer(trained: Trained, count: int, seed: int) -> Samples | None:

@@ -6,6 +6,7 @@ All that can be wrong with them is refused here, before anything is trained.
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,10 @@ from ebmbench.core.binary import offers_gibbs
 from ebmbench.core.dataset import Facts
 from ebmbench.core.method import Settings
 from ebmbench.errors import UserError
-from ebmbench.experiment.samples import check_buffer_size, check_sample_size, choose_sampler
+from ebmbench.experiment.samples import check_buffer_size, check_sample_size, choose_sampler, names_sampler
 from ebmbench.samplers.common.buffer import Buffer
 from ebmbench.samplers.common.chain import SamplerSettings
-from ebmbench.training.job import Job, name_value
+from ebmbench.training.job import Job, make_network, name_value
 from ebmbench.workspace.cell import Cell
 from ebmbench.workspace.layout import PARAMS_YAML
 
@@ -45,6 +46,7 @@ def cell_settings(params: Params, method: str) -> Iterator[tuple[Settings, Any, 
         settings = check(load("methods", method).Settings, section, PARAMS_YAML, key)
         known(settings.model, names("models"), PARAMS_YAML, f"{key}.model")
         _check_levels(method, settings.model, key)
+        _check_classes(method, settings.model, key)
         section = params.models.get(settings.model, {})
         model = check(load("models", settings.model).Settings, section, PARAMS_YAML, f"models.{settings.model}")
         yield settings, model, swept
@@ -111,13 +113,18 @@ class CellSetting:
         sampler: SamplerSettings | None = self.method.own_sampler(self.settings)
         return sampler
 
+    @property
+    def has_energy(self) -> bool:
+        """Whether the network is an energy, and not a score alone."""
+        return getattr(load("models", self.settings.model).Model, "has_energy", True)
+
     def check_sampling(self, sampling: Sampling, facts: Facts | None) -> None:
         """Check the samplers that will draw each kind of samples."""
         at_data, own = self.method.starts_at_data(self.settings), self.own_sampler is not None
         training = getattr(self.settings, "sampler", None)
         if training is not None and self.binary and facts is None:  # else `check_training` looks at it
             self._refuse(f"methods.{self.cell.method}.sampler.", self._misfit(training, None, False, True))
-        named = own or (sampling.own and getattr(self.settings, "sampler", None) is not None)
+        named = own or names_sampler(self, sampling)
         for kind in sampling.kinds:
             if kind == "buffer" or (kind == "data" and not at_data):
                 continue
@@ -135,6 +142,10 @@ class CellSetting:
             fitting = [name for name in names("models") if offers_gibbs(load("models", name).Model)]
             found = f"kind: found {sampler.kind} for the model {self.settings.model}, which has no Gibbs sweeps"
             return f"{found}, allowed: models that have them ({', '.join(fitting)})"
+        if sampler.needs_energy and not self.has_energy:
+            fitting = [name for name in names("samplers") if not load("samplers", name).Settings.needs_energy]
+            found = f"kind: found {sampler.kind} for the model {self.settings.model}, a score without an energy"
+            return f"{found}, allowed: {', '.join(fitting)}, there or as methods.{self.cell.method}.sampler"
         if self.binary and facts is None:  # the rest is about real states
             return None
         return sampler.misfit(facts, levels, at_data)
@@ -142,7 +153,7 @@ class CellSetting:
     def check_network(self, facts: Facts) -> None:
         """Build the network, without memory for its weights."""
         try:
-            _build(load("models", self.settings.model).Model, self.model, facts)
+            _build(partial(make_network, self.cell.method, self.settings.model), self.model, facts)
         except UserError as error:
             self._refuse(f"methods.{self.cell.method}.model: ", str(error).removeprefix("model "))
 
@@ -200,11 +211,22 @@ def _check_sweep(section: dict[str, Any], seeds: int, key: str) -> None:
 
 def _check_levels(method: str, model: str, key: str) -> None:
     """Refuse a network with noise levels for a method without them, and the other way round."""
-    levels = "judged" in vars(load("methods", method).Method)
+    hooks = vars(load("methods", method).Method)
+    if "level" in hooks:  # it takes both
+        return
+    levels = "judged" in hooks
     if _has_levels(model) != levels:
         fitting = [name for name in names("models") if _has_levels(name) == levels]
         kind = "networks with noise levels" if levels else "networks without noise levels"
         raise UserError(f"{PARAMS_YAML}: {key}.model: found {model!r}, allowed: {kind} ({', '.join(fitting)})")
+
+
+def _check_classes(method: str, model: str, key: str) -> None:
+    """Refuse a network that has no output for each class for a method that needs labels."""
+    fitting = [name for name in names("models") if hasattr(load("models", name).Model, "classifier")]
+    if load("methods", method).Method.needs_labels and model not in fitting:
+        allowed = f"networks with an output for each class ({', '.join(fitting)})"
+        raise UserError(f"{PARAMS_YAML}: {key}.model: found {model!r}, allowed: {allowed}")
 
 
 def _has_levels(model: str) -> bool:

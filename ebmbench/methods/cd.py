@@ -19,7 +19,7 @@ from ebmbench.core.energy import complete
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw
 from ebmbench.samplers import mala
-from ebmbench.samplers.common.buffer import Buffer
+from ebmbench.samplers.common.buffer import Buffer, Replace
 from ebmbench.samplers.common.chain import Chain
 from ebmbench.samplers.common.choice import Sampler
 
@@ -27,7 +27,7 @@ PAPER = "Hinton, Training Products of Experts by Minimizing Contrastive Divergen
 YEAR = 2002
 LINK = ("https://doi.org/10.1162/089976602760128018", "https://doi.org/10.1145/1390156.1390290")
 REMARK = "Its training chains start at the data, those of `mle` at noise: compare their rows to see the effect."
-EXAMPLES = [{"persistent": True, "chains": 40}]
+EXAMPLES = [{"persistent": True, "chains": 40}, {"persistent": True, "chains": 40, "replace": "oldest"}]
 RECOVERY = {"sampler": {"kind": "mala", "steps": 3, "step_size": 0.5}}
 
 
@@ -39,6 +39,7 @@ class Settings(method.Settings):
     persistent: bool = Field(False, description="PCD: chains go on between steps")
     chains: int = Field(2_000, ge=1, description="persistent chains")
     reset: float = Field(0.05, ge=0, le=1, description="fraction of drawn persistent chains that restart at data")
+    replace: Replace = "drawn"
     energy_penalty: float = Field(0.0, ge=0, description="α")
 
 
@@ -50,7 +51,7 @@ class Method(method.Method):
     def __init__(self, settings: Settings, facts: Facts) -> None:
         super().__init__(settings, facts)
         self.sampler = settings.sampler.fit_to(facts)
-        self.buffer = Buffer(settings.chains if settings.persistent else 0, facts.shape)
+        self.buffer = Buffer(settings.chains if settings.persistent else 0, facts.shape, settings.replace)
 
     def initialise(self, draw: Draw, network: nn.Module) -> "Method":
         """Chains have the network's shape."""

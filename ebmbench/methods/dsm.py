@@ -5,9 +5,10 @@ With x̃ = x + σε, ε ~ N(0, I), and s = −∇E:
     L = mean ½‖s(x̃) + ε/σ‖².
 
 It equals explicit score matching to the density of x̃ plus a constant, so what is learned is the data *smoothed
-by σ*; evaluation compares with both. Vincent (2011); Amini 5.1; Xu (2022) A.1. Differs from the paper: the
-score is that of an energy network, and is measured in the data's unit, L × unit², so that the length of the gradient,
-which is clipped, does not depend on the unit.
+by σ*; evaluation compares with both. The score is that of an energy, or a vector that a network gives (`model:
+score_mlp`, `unet`), at its noise level σ: then there is no density, and what needs one is not judged. Vincent (2011);
+Amini 5.1; Xu (2022) A.1. Differs from the paper: the score is measured in the data's unit, L × unit², so that the
+length of the gradient, which is clipped, does not depend on the unit.
 """
 
 from typing import Any
@@ -16,6 +17,7 @@ from pydantic import Field
 from torch import Tensor
 
 from ebmbench.core import method
+from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy, score
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw, normal
@@ -28,6 +30,7 @@ REMARK = (
     "It learns the density of the data *smoothed* by noise of deviation σ, which is what is judged and sampled: even a "
     "perfect fit has a KL above zero; `kl_target` compares with the smoothed data."
 )
+EXAMPLES = [{"model": "score_mlp"}]
 RECOVERY = {"sigma": 0.3}
 
 
@@ -54,7 +57,13 @@ class Method(method.Method):
     def forward(self, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
         """One batch with fresh noise."""
         unit, noise = self.facts.unit, normal(x, draw("noise"))
-        return unit**2 * denoising_score_matching(energy, x, noise, self.settings.sigma * unit)
+        network = self.judged(self.settings, energy, self.facts)
+        return unit**2 * denoising_score_matching(network, x, noise, self.settings.sigma * unit)
+
+    @classmethod
+    def level(cls, settings: Settings, facts: Facts) -> float:
+        """σ itself."""
+        return settings.sigma * facts.unit
 
     @classmethod
     def target(cls, settings: Settings, density: Any, scale: float) -> Any:

@@ -21,7 +21,7 @@ from ebmbench.core.energy import complete
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw
 from ebmbench.samplers import mala
-from ebmbench.samplers.common.buffer import Buffer
+from ebmbench.samplers.common.buffer import Buffer, Replace
 from ebmbench.samplers.common.chain import Chain
 from ebmbench.samplers.common.choice import Sampler
 
@@ -29,7 +29,7 @@ PAPER = "Younes, On the convergence of Markovian stochastic algorithms, 1999; Du
 YEAR = 1999
 LINK = ("https://doi.org/10.1080/17442509908834179", "https://arxiv.org/abs/1903.08689")
 REMARK = "Its training chains start at noise and go on in a persistent buffer, unless its settings say otherwise."
-EXAMPLES = [{"init": "noise", "energy_penalty": 0.1}]
+EXAMPLES = [{"init": "noise", "energy_penalty": 0.1}, {"buffer": 40, "replace": "oldest"}]
 RECOVERY = {"sampler": {"kind": "mala", "steps": 3, "step_size": 0.5}, "buffer": 1024, "rejuvenation": 0.0}
 
 
@@ -41,6 +41,7 @@ class Settings(method.Settings):
     init: Literal["persistent", "noise", "data"] = "persistent"
     buffer: int = Field(1000, ge=1, description="persistent chains")
     rejuvenation: float = Field(0.1, ge=0, le=1, description="fraction of drawn chains that restart from noise")
+    replace: Replace = "drawn"
     energy_penalty: float = Field(0.0, ge=0, description="α")
 
 
@@ -52,7 +53,7 @@ class Method(method.Method):
     def __init__(self, settings: Settings, facts: Facts) -> None:
         super().__init__(settings, facts)
         self.sampler = settings.sampler.fit_to(facts)
-        self.buffer = Buffer(settings.buffer, facts.shape)
+        self.buffer = Buffer(settings.buffer, facts.shape, settings.replace)
 
     def initialise(self, draw: Draw, network: nn.Module) -> "Method":
         """All chains start from noise."""

@@ -14,52 +14,20 @@ from typing import Self, cast
 
 import torch
 from pydantic import Field
-from torch import Generator, Tensor, nn
+from torch import Tensor, nn
 
 from ebmbench.core import method
+from ebmbench.core.critic import Critic, field_and_trace, signs, stein_discrepancy
 from ebmbench.core.dataset import Facts
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw
-from ebmbench.core.torch_compat import skip_init
-from ebmbench.methods.common.adversary import Adversary, AdversarySettings, Perceptron
+from ebmbench.methods.common.adversary import Adversary, AdversarySettings
 
 PAPER = "Grathwohl et al., Learning the Stein Discrepancy for Training and Evaluating EBMs without Sampling, ICML 2020"
 YEAR = 2020
 LINK = "https://arxiv.org/abs/2002.05616"
 EXAMPLES = [{"adversary_updates": 2, "penalty": 0.1}]
 RECOVERY = {"adversary_width": 8, "adversary_rate": 2e-2}
-
-
-def stein_discrepancy(s: Tensor, f: Tensor, trace: Tensor, penalty: float) -> Tensor:
-    """S for scores and critic `(B, d)` and the trace of the critic's derivative `(B,)`; `penalty` is λ."""
-    return ((s * f).sum(1) + trace - penalty * f.square().sum(1)).mean()
-
-
-def field_and_trace(critic: nn.Module, z: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
-    """f(z) and vᵀ∇f(z)v for rows `(B, d)`, both in the graph of a loss."""
-    z = z.detach().requires_grad_(True)
-    f = critic(z)
-    (along,) = torch.autograd.grad((f * directions).sum(), z, create_graph=True)
-    return f, (along * directions).sum(1)
-
-
-class Critic(nn.Module):
-    """f(z) = Az + b + a perceptron; it starts at zero."""
-
-    def __init__(self, size: int, width: int) -> None:
-        super().__init__()
-        self.linear, self.perceptron = skip_init(nn.Linear, size, size), Perceptron(size, width, size)
-
-    def initialise(self, generator: Generator) -> None:
-        """Draw the perceptron's weights."""
-        nn.init.zeros_(self.linear.weight)
-        nn.init.zeros_(self.linear.bias)
-        self.perceptron.initialise(generator)
-
-    def forward(self, z: Tensor) -> Tensor:
-        """The sum of both."""
-        output: Tensor = self.linear(z) + self.perceptron(z)
-        return output
 
 
 class Settings(AdversarySettings):
@@ -98,10 +66,8 @@ class Method(method.Method):
 
         def objective(meter: Meter, draw: Draw) -> Tensor:
             meter.count(len(z), kept=True, passes=2)
-            directions = 2.0 * torch.randint(2, z.shape, generator=draw("directions")).to(z) - 1.0
-            return stein_discrepancy(
-                s.detach(), *field_and_trace(self.adversary.network, z, directions), self.settings.penalty
-            )
+            found = field_and_trace(self.adversary.network, z, signs(z, draw("directions")))
+            return stein_discrepancy(s.detach(), *found, self.settings.penalty)
 
         self.last = self.adversary.learn(energy, objective, draw, self.pace)
         energy.count(len(z), kept=False)

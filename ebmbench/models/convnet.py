@@ -23,6 +23,7 @@ from ebmbench.core.dataset import Facts
 from ebmbench.errors import UserError
 from ebmbench.models.common import spectral
 from ebmbench.models.common.activations import SLOPE
+from ebmbench.models.common.classifier import WithClasses
 from ebmbench.models.common.closed_form import ClosedForm
 from ebmbench.models.common.convolutional import (
     convolution,
@@ -61,10 +62,10 @@ class Settings(BaseModel):
     normalised: bool = Field(True, description="spectral normalisation")
 
 
-class Model(nn.Module):
+class Model(WithClasses, nn.Module):
     """The energy `(B, C, H, W) -> (B,)`."""
 
-    def __init__(self, settings: Settings, facts: Facts) -> None:
+    def __init__(self, settings: Settings, facts: Facts, outputs: int = 1) -> None:
         super().__init__()
         channels, *size = image_shape(facts, "convnet")
         self.size = (size[0], size[1])
@@ -73,15 +74,15 @@ class Model(nn.Module):
             return max(1, round(settings.width * count))
 
         convolutions = []
-        for kernel, stride, padding, outputs in CONVOLUTIONS[settings.variant]:
-            convolutions.append(convolution(channels, share(outputs), kernel, stride, padding))
-            channels, size = share(outputs), output_size(size, kernel, stride, padding)
+        for kernel, stride, padding, units in CONVOLUTIONS[settings.variant]:
+            convolutions.append(convolution(channels, share(units), kernel, stride, padding))
+            channels, size = share(units), output_size(size, kernel, stride, padding)
         if min(size) < 1:
             least = {"A": "28×28"}.get(settings.variant, "32×32")
             raise UserError(
                 f"model convnet {settings.variant}: found images of {facts.shape}, allowed: {least} or larger"
             )
-        sizes = [channels * size[0] * size[1], *(share(units) for units in LINEAR[settings.variant][:-1]), 1]
+        sizes = [channels * size[0] * size[1], *(share(units) for units in LINEAR[settings.variant][:-1]), outputs]
         linears = [linear(i, o) for i, o in zip(sizes, sizes[1:], strict=False)]
         self.convolutions = nn.ModuleList(Spectral(one) if settings.normalised else one for one in convolutions)
         self.linears = nn.ModuleList(Spectral(one) if settings.normalised else one for one in linears)
@@ -105,13 +106,17 @@ class Model(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """E(x)."""
+        return self.joint(x).squeeze(-1)
+
+    def joint(self, x: Tensor) -> Tensor:
+        """The outputs `(B, K)`."""
         for layer in self.convolutions:
             x = leaky_relu(layer(x), SLOPE)
         x = x.flatten(1)
         for layer in self.linears[:-1]:
             x = leaky_relu(layer(x), SLOPE)
         value: Tensor = self.linears[-1](x)
-        return value.squeeze(-1)
+        return value
 
     def fixed(self) -> ClosedForm:
         """The same energy with today's weights, normalised once for a chain."""

@@ -11,6 +11,7 @@ from pydantic import Field
 from torch import Tensor
 
 from ebmbench.core.dataset import Facts
+from ebmbench.models.common.classifier import WithClasses
 from ebmbench.models.common.closed_form import ClosedForm
 from ebmbench.models.common.jets import Jet
 from ebmbench.models.common.trunk import TrunkNetwork, TrunkSettings
@@ -27,17 +28,22 @@ class Settings(TrunkSettings):
     confinement: float = Field(1 / 18, ge=0, description="κ, the weight of the quadratic")
 
 
-class Model(TrunkNetwork):
+class Model(WithClasses, TrunkNetwork):
     """The energy `(B, *event) -> (B,)`."""
 
-    def __init__(self, settings: Settings, facts: Facts) -> None:
-        super().__init__(settings, facts, math.prod(facts.shape))
+    def __init__(self, settings: Settings, facts: Facts, outputs: int = 1) -> None:
+        super().__init__(settings, facts, math.prod(facts.shape), outputs)
         self.confinement = settings.confinement
 
     def forward(self, x: Tensor) -> Tensor:
         """E(x)."""
+        return self.joint(x).squeeze(-1)
+
+    def joint(self, x: Tensor) -> Tensor:
+        """The outputs `(B, K)`, all with the same quadratic."""
         z = (x.flatten(1) - self.centre) / self.scale
-        return self.trunk(z).squeeze(-1) + self.confinement * z.square().sum(-1)
+        outputs: Tensor = self.trunk(z) + self.confinement * z.square().sum(-1, keepdim=True)
+        return outputs
 
     def fixed(self) -> ClosedForm:
         """The same energy with today's weights, for a chain."""

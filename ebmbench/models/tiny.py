@@ -16,6 +16,7 @@ from torch.nn.functional import silu
 from torch.nn.utils import convert_conv2d_weight_memory_format
 
 from ebmbench.core.dataset import Facts
+from ebmbench.models.common.classifier import WithClasses
 from ebmbench.models.common.closed_form import ClosedForm
 from ebmbench.models.common.convolutional import (
     convolution,
@@ -45,10 +46,10 @@ class Settings(BaseModel):
     confinement: float = Field(0.0, ge=0, description="κ, the weight of the quadratic")
 
 
-class Model(nn.Module):
+class Model(WithClasses, nn.Module):
     """The energy `(B, C, H, W) -> (B,)`."""
 
-    def __init__(self, settings: Settings, facts: Facts) -> None:
+    def __init__(self, settings: Settings, facts: Facts, outputs: int = 1) -> None:
         super().__init__()
         channels, *size = image_shape(facts, "tiny")
         self.size = (size[0], size[1])
@@ -63,7 +64,7 @@ class Model(nn.Module):
         )
         self.confinement = settings.confinement
         self.hidden = linear(self._flat(channels, size), 4 * w)
-        self.head = linear(4 * w, 1)
+        self.head = linear(4 * w, outputs)
         convert_conv2d_weight_memory_format(self, torch.channels_last)
 
     def initialise(self, generator: Generator) -> Self:
@@ -73,11 +74,15 @@ class Model(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """E(x)."""
+        return self.joint(x).squeeze(-1)
+
+    def joint(self, x: Tensor) -> Tensor:
+        """The outputs `(B, K)`, all with the same quadratic."""
         h = x
         for layer in self.convolutions:
             h = silu(layer(h))
-        value = self.head(silu(self.hidden(h.flatten(1)))).squeeze(-1)
-        return value + self.confinement * x.flatten(1).square().sum(1) if self.confinement else value
+        value: Tensor = self.head(silu(self.hidden(h.flatten(1))))
+        return value + self.confinement * x.flatten(1).square().sum(1, keepdim=True) if self.confinement else value
 
     def fixed(self) -> ClosedForm:
         """The same energy with today's weights, for a chain."""

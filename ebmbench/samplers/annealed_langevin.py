@@ -14,7 +14,7 @@ end.
 """
 
 import math
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from pydantic import Field, ValidationInfo, field_validator
@@ -38,6 +38,7 @@ class Settings(SteppingSettings):
     """`{kind: annealed_langevin, …}` wherever `params.yaml` names a sampler; `steps` is per level."""
 
     kind: Literal["annealed_langevin"] = "annealed_langevin"
+    needs_energy: ClassVar[bool] = False
     steps: int = Field(20, ge=1, description="Langevin steps at each level")
     step_size: float = Field(0.0005, gt=0, description="ε, the step at the last level, in units of the data's variance")
     sigma_max: float = Field(2.0, gt=0, description="σ₁ in units of the data's deviation")

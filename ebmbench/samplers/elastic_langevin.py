@@ -60,34 +60,35 @@ class Settings(langevin.Settings):
 
     def misfit(self, facts: Facts | None, levels: bool, at_data: bool) -> str | None:
         """Images alone can be warped."""
-        return None if facts is None else no_image(facts.shape)
+        return None if facts is None else self.no_image(facts.shape)
+
+    def no_image(self, shape: Sequence[int]) -> str | None:
+        """What is wrong with events of such a shape, if they cannot be warped."""
+        events = f"({', '.join(map(str, shape))})"
+        return (
+            None if len(shape) == 3 else f"kind: found {self.kind} for events {events}, allowed: for images (C, H, W)"
+        )
 
     def run(self, energy: Energy, x: Tensor, generator: Generator) -> Chain:
         """Sample with these settings."""
-        if (reason := no_image(x.shape[1:])) is not None:
+        if (reason := self.no_image(x.shape[1:])) is not None:
             raise UserError(f"sampler.{reason}")
         total, chain = torch.zeros(()), Chain(x)
         for start in range(0, self.steps, self.every):
             taken = min(self.every, self.steps - start)
-            x = warp(
-                chain.x, normal_on_cpu(x[:, :1].expand(-1, 2, -1, -1), generator).to(x), self.amplitude, self.smoothness
-            )
-            chain = self._steps(energy, x, taken, generator)
+            chain = self._steps(energy, self.transform(chain.x, generator), taken, generator)
             total = total + taken * chain.diagnostics["gradient_norm"]
         return Chain(chain.x, {**chain.diagnostics, "gradient_norm": total / self.steps})
+
+    def transform(self, x: Tensor, generator: Generator) -> Tensor:
+        """Every image with a deformation of its own."""
+        noise = normal_on_cpu(x[:, :1].expand(-1, 2, -1, -1), generator).to(x)
+        return warp(x, noise, self.amplitude, self.smoothness)
 
     def _steps(self, energy: Energy, x: Tensor, steps: int, generator: Generator) -> Chain:
         noise_std = math.sqrt(self.step_size) if self.noise_std is None else self.noise_std
         limits = langevin.Limits(self.clip, self.box)
         return langevin.langevin(energy, x, steps, self.step_size, noise_std, generator, limits)
-
-
-def no_image(shape: Sequence[int]) -> str | None:
-    """What is wrong with events of such a shape, if they cannot be warped."""
-    events = f"({', '.join(map(str, shape))})"
-    return (
-        None if len(shape) == 3 else f"kind: found elastic_langevin for events {events}, allowed: for images (C, H, W)"
-    )
 
 
 @torch.no_grad()
@@ -99,9 +100,20 @@ def warp(x: Tensor, noise: Tensor, amplitude: float, smoothness: float) -> Tenso
     height, width = x.shape[-2:]
     rows, columns = (smoothing(size, smoothness).to(x) for size in (height, width))
     field = amplitude * (rows @ noise @ columns.T)
+    return resample(x, (pixels(x) + field).movedim(1, -1))
+
+
+def pixels(x: Tensor) -> Tensor:
+    """Where the pixels of images are, `(2, H, W)`: first along a row, then along a column."""
+    height, width = x.shape[-2:]
     y, along = torch.meshgrid(torch.arange(height).to(x), torch.arange(width).to(x), indexing="ij")
+    return torch.stack([along, y])
+
+
+def resample(x: Tensor, places: Tensor) -> Tensor:
+    """Images with every pixel taken from its place, `(B, H, W, 2)` in pixels."""
+    height, width = x.shape[-2:]
     # grid_sample's own coordinates: −1 is the first pixel's centre and 1 the last one's.
-    places = (torch.stack([along, y]) + field).movedim(1, -1)
     last = torch.tensor([max(width - 1, 1), max(height - 1, 1)]).to(x)
     return grid_sample(x, 2 * places / last - 1, mode="bicubic", padding_mode="border", align_corners=True)
 

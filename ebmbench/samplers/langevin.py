@@ -7,7 +7,7 @@ sampler of exp(−E)/Z, whatever τ. Diagnostics: the mean gradient norm along t
 """
 
 import math
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import torch
 from pydantic import Field
@@ -30,6 +30,7 @@ class Settings(SteppingSettings):
     """`{kind: langevin, …}` wherever `params.yaml` names a sampler."""
 
     kind: Literal["langevin"] = "langevin"
+    needs_energy: ClassVar[bool] = False
     noise_std: float | None = Field(
         None, ge=0, description="τ in units of the data's deviation; null: √η, the valid sampler"
     )

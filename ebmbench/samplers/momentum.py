@@ -12,7 +12,7 @@ gradient; Xu (2022), chapter 6, proposes it. Diagnostics: the mean gradient norm
 """
 
 import math
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from pydantic import Field
@@ -34,6 +34,7 @@ class Settings(SteppingSettings):
     """`{kind: momentum, …}` wherever `params.yaml` names a sampler."""
 
     kind: Literal["momentum"] = "momentum"
+    needs_energy: ClassVar[bool] = False
     friction: float = Field(0.1, gt=0, le=1, description="α, the share of momentum that a step loses; 1 is langevin")
 
     @property

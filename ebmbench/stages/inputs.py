@@ -50,16 +50,18 @@ def read_inputs(root: Path, stage: str) -> Inputs:
         return Inputs({}, {})
     params = read_yaml(root / PARAMS_YAML)
     keys, paths = _names(root, stage, params)
-    paths += _weights(root, stage)
+    paths += _optional(root, stage)
     return Inputs({key: lookup(params, key) for key in keys}, {path: hash_of(root / path) for path in paths})
 
 
-def _weights(root: Path, stage: str) -> list[str]:
-    """The file of Inception's weights, if the stage judges by them: `dvc.yaml` cannot name what may be null."""
+def _optional(root: Path, stage: str) -> list[str]:
+    """Files that `dvc.yaml` cannot name since they may be null: Inception's weights, and the source of outliers."""
     kind, _, item = stage.partition("@")
-    if kind not in ("evaluate", "baselines"):
+    dataset = item.partition("-")[0]
+    if kind not in ("prepare", "evaluate", "baselines"):
         return []
-    found = load_params(root).on(item.partition("-")[0]).metrics.inception_weights
+    params = load_params(root)
+    found = params.datasets[dataset].outliers if kind == "prepare" else params.on(dataset).metrics.inception_weights
     return [found] if found else []
 
 
@@ -109,8 +111,9 @@ def _refuse_undeclared(root: Path, stage: str, files: Iterable[Path]) -> None:
     params = read_yaml(root / PARAMS_YAML)
     _, paths = _names(root, stage, params)
     entry = params["datasets"].get(stage.partition("@")[2].partition("-")[0], {})
-    # A dataset's source is declared by `prepare`; others take it only as `prepare` read it (`open_truth`).
-    places = {str((root / path).resolve()) for path in [*paths, *filter(None, [entry.get("source")])]}
+    # A dataset's sources are declared by `prepare`; others take them only as `prepare` read them (`open_truth`).
+    sources = filter(None, [entry.get("source"), entry.get("outliers")])
+    places = {str((root / path).resolve()) for path in [*paths, *sources]}
     folders = tuple(f"{place}{os.sep}" for place in places)
     # In a checkout that is not the project itself (an installed package) DVC declares nothing of it.
     project = f"{root.resolve()}{os.sep}"

@@ -9,7 +9,7 @@ from ebmbench.core.dataset import Facts, load_facts
 from ebmbench.data.common.entries import describe_entry
 from ebmbench.data.common.sources import open_source
 from ebmbench.errors import UserError
-from ebmbench.experiment.data import describe_source, measure_facts, source_arrays
+from ebmbench.experiment.data import describe_source, measure_facts, open_outliers, source_arrays
 from ebmbench.stages.runner import stage_main
 from ebmbench.workspace.files import read_json, save_array, sha256_of, write_json
 from ebmbench.workspace.layout import prepared_folder
@@ -19,15 +19,25 @@ from ebmbench.workspace.manifest import PREPARED, materialising
 def prepare(root: Path, dataset: str) -> None:
     """Write `prepared/<dataset>/`.
 
-    Train.npy, test.npy, their labels if there are any, facts.json, and source.json (the entry, and a hash of its code).
+    Train.npy, test.npy, their labels (empty, if there are none), facts.json, and source.json (the entry, and a hash of
+    its code). If the entry names outliers, their test images in outliers.npy and outliers.json, or there why they are
+    missing.
     """
     entry = load_params(root).datasets[dataset]
     source = open_source(dataset, entry, root)
     with materialising(prepared_folder(root, dataset), PREPARED) as folder:
         for file, rows in source_arrays(source).items():
             save_array(folder / file, rows.numpy())
-        write_json(folder / "facts.json", measure_facts(dataset, source).as_dict())
+        facts = measure_facts(dataset, source)
+        write_json(folder / "facts.json", facts.as_dict())
         write_json(folder / "source.json", describe_source(entry, source))
+        if entry.outliers is not None:
+            others, described = open_outliers(dataset, entry, facts, root)
+            write_json(folder / "outliers.json", described)
+            if others is not None:
+                save_array(folder / "outliers.npy", others.numpy())
+            else:
+                print(f"{dataset}: no outliers: {described['reason']}", file=sys.stderr)
 
 
 def read_current_facts(folder: Path, entry: Dataset, root: Path) -> Facts | None:

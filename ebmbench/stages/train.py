@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ebmbench.config.params import load_params
-from ebmbench.core.dataset import load_facts, read_split
+from ebmbench.core.dataset import load_facts, read_labels, read_split
 from ebmbench.experiment.data import draw_data_of_seed
 from ebmbench.experiment.runs import train_run
 from ebmbench.experiment.sweep import cell_jobs, check_cell
@@ -26,13 +26,13 @@ def train_cell(root: Path, dataset: str, method: str, fresh: bool = False) -> No
     facts = load_facts(cell.data)
     check_cell(params, cell, facts)
     store, shared = Store(cell.work, fresh), read_split(cell.data, "train")
-    done = {}
+    labels, done = read_labels(cell.data, "train"), {}
     for one in progress.each(cell_jobs(params, method, facts)):
         job, data = one, shared
         if job.training.data_per_seed:
             data, own = draw_data_of_seed(facts, params.datasets[dataset], root, cell.data, job.seed)
             job = replace(job, facts=own)
-        done[job.label] = train_run(job, data, store).folder
+        done[job.label] = train_run(job, data, store, labels).folder
     with materialising(cell.folder / "train", TRAINED) as folder:
         for label, run in done.items():
             (folder / label).mkdir(parents=True)

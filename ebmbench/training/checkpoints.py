@@ -62,8 +62,8 @@ class Clock:
 class Checkpoints:
     """The checkpoints of one job in one workshop."""
 
-    def __init__(self, job: Job, data: Tensor, workshop: Path) -> None:
-        self.job, self.data, self.workshop = job, data, workshop
+    def __init__(self, job: Job, data: Tensor, workshop: Path, labels: Tensor | None = None) -> None:
+        self.job, self.data, self.workshop, self.labels = job, data, workshop, labels
 
     def resume(self) -> tuple[Trainer, Clock]:
         """A trainer and a clock from the newest whole state, or from the start."""
@@ -75,7 +75,7 @@ class Checkpoints:
                 raise
             except MISFITS as error:
                 print(f"warning: {path}: passed over: {in_words(error)}", file=sys.stderr)
-        return Trainer(self.job, self.data), Clock()
+        return self._start(), Clock()
 
     def save(self, trainer: Trainer, clock: Clock) -> None:
         """Save the state, and keep the checkpoint before it."""
@@ -94,7 +94,7 @@ class Checkpoints:
 
     def load_healthy(self, trainer: Trainer) -> Trainer:
         """A new trainer at the last healthy state."""
-        healthy = Trainer(self.job, self.data)
+        healthy = self._start()
         if trainer.healthy:
             healthy.restore(*checkpoint.load(self._healthy(trainer.healthy)))
         return healthy
@@ -107,11 +107,14 @@ class Checkpoints:
         clock.snapshots = {at: seconds for at, seconds in clock.snapshots.items() if at <= trainer.healthy}
         return healthy
 
+    def _start(self) -> Trainer:
+        return Trainer(self.job, self.data, self.labels)
+
     def _load(self, path: Path) -> tuple[Trainer, Clock]:
         tensors, header = checkpoint.load(path)
         if header["healthy"]:
             checkpoint.load(self._healthy(header["healthy"]))
-        trainer = Trainer(self.job, self.data)
+        trainer = self._start()
         trainer.restore(tensors, header)
         return trainer, Clock.of(header)
 

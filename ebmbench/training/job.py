@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from pydantic import BaseModel
 
+from ebmbench.config.registry import load
 from ebmbench.config.sections import Training
 from ebmbench.core.dataset import Facts
 from ebmbench.core.method import Settings
@@ -58,6 +59,12 @@ class Job:
         sampler = getattr(self.settings, "sampler", None)
         own = [f"ebmbench.methods.{self.method}", f"ebmbench.models.{self.settings.model}", "ebmbench.training.run"]
         return own + ([f"ebmbench.samplers.{sampler.kind}"] if sampler is not None else [])
+
+
+def make_network(method: str, model: str, settings: BaseModel, facts: Facts) -> Any:
+    """The network of a run, whose weights are not drawn yet; a classifier if the method needs labels."""
+    network = load("models", model).Model
+    return (network.classifier if load("methods", method).Method.needs_labels else network)(settings, facts)
 
 
 def name_device(device: str) -> str:

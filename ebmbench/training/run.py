@@ -32,11 +32,18 @@ SAVE_SECONDS = 5.0
 LINE_SECONDS = 1.0
 
 
-def train(job: Job, data: Tensor, workshop: Path, result: Path, save_every: float = SAVE_SECONDS) -> None:
-    """Train a job, keeping checkpoints in `workshop`, and fill the folder `result`."""
+def train(
+    job: Job,
+    data: Tensor,
+    workshop: Path,
+    result: Path,
+    save_every: float = SAVE_SECONDS,
+    labels: Tensor | None = None,
+) -> None:
+    """Train a job, keeping checkpoints in `workshop`, and fill the folder `result`; labels are those of the data."""
     if (reason := load("methods", job.method).Method.skip(job.settings, job.facts)) is not None:
         return _write_end(job, result, {"status": "skipped", "reason": reason}, {}, Clock())
-    checkpoints = Checkpoints(job, data, workshop)
+    checkpoints = Checkpoints(job, data, workshop, labels)
     trainer, clock = checkpoints.resume()
     fault = _spend(trainer, checkpoints, save_every, clock)
     while fault is not None and _may_restart(trainer):

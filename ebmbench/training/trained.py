@@ -15,6 +15,7 @@ from ebmbench.core.energy import score, visible_events
 from ebmbench.core.streams import stream
 from ebmbench.errors import UserError
 from ebmbench.samplers.common.chain import Chain, SamplerSettings
+from ebmbench.training.job import make_network
 
 # What a header without some key, or with a value of another kind, ends in.
 FOREIGN = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError)
@@ -70,16 +71,20 @@ class Trained:
     def sample(self, count: int, seed: int = 0, sampler: SamplerSettings | None = None, spread: float = 1.5) -> Chain:
         """Chains from noise: by the sampler that is given, else the method's own, else 500 steps of MALA or Gibbs.
 
-        The same seed gives the same draws, so two calls without one are equal: another seed gives others.
+        A score without an energy is sampled by Langevin in place of MALA. The same seed gives the same draws, so two
+        calls without one are equal: another seed gives others.
         """
-        kind, more = ("block_gibbs", {}) if self.facts.binary else ("mala", {"step_size": 0.02})
-        chosen = sampler or self.own_sampler or load_module("samplers", kind).Settings(steps=500, **more)
+        steps: dict[str, Any] = {"steps": 500} if self.facts.binary else {"steps": 500, "step_size": 0.02}
+        kind = "block_gibbs" if self.facts.binary else "mala" if self.has_energy else "langevin"
+        chosen = sampler or self.own_sampler or load_module("samplers", kind).Settings(**steps)
         starts = self.facts.starts(count, stream(seed, "sample", "start"), spread)
         chain = chosen.fit_to(self.facts).run(self.sampled_by(chosen), starts, stream(seed, "sample", "chain"))
         return Chain(visible_events(self.network, chain.x), chain.diagnostics)
 
     def sampled_by(self, sampler: SamplerSettings) -> Any:
         """What a sampler is given: the method's own walks through all noise levels, any other sees the judged one."""
+        if sampler.needs_energy and not self.has_energy:
+            raise UserError(f"{self!r}: found the sampler {sampler.kind}, which needs an energy, allowed: langevin")
         own = self.own_sampler is not None and sampler.kind == self.own_sampler.kind
         return self.network if own else self.judged
 
@@ -114,7 +119,8 @@ def load(run: str | Path) -> Trained:
 
 def _built(tensors: dict[str, Tensor], header: dict[str, Any]) -> Trained:
     models = load_module("models", header["settings"]["model"])
-    network = models.Model(models.Settings(**header["model"]), Facts(**header["facts"]))
+    settings, facts = models.Settings(**header["model"]), Facts(**header["facts"])
+    network = make_network(header["method"], header["settings"]["model"], settings, facts)
     network.load_state_dict(checkpoint.select_prefix("model", tensors))
     return Trained(network, header, _chains(tensors, header["settings"]))
 

@@ -24,7 +24,7 @@ from ebmbench.core.torch_compat import SGD, Adam
 from ebmbench.errors import UserError
 from ebmbench.training.divergence import Diverged as Diverged
 from ebmbench.training.divergence import Watch, readings
-from ebmbench.training.job import Job, name_device
+from ebmbench.training.job import Job, make_network, name_device
 from ebmbench.workspace.layout import PARAMS_YAML
 
 COMMON = "common"  # in the names of streams, the place of the method for what all methods share
@@ -87,13 +87,17 @@ def _settle(network: nn.Module) -> None:
 
 
 class Trainer:
-    """Trains one job on the data `(N, *event)`, a step at a time, until its budget of network passes is spent."""
+    """Trains one job on the data `(N, *event)`, a step at a time, until its budget of network passes is spent.
 
-    def __init__(self, job: Job, data: Tensor) -> None:
+    The labels of the data, `(N,)`, if there are any, are for a method that needs them.
+    """
+
+    def __init__(self, job: Job, data: Tensor, labels: Tensor | None = None) -> None:
         self.job, self.data = job, data
-        network = load("models", job.settings.model).Model(job.model, job.facts)
+        network = make_network(job.method, job.settings.model, job.model, job.facts)
         self.model = network.initialise(draws(job.seed, job.facts.name, COMMON, "weights")(job.settings.model))
         self.method = load("methods", job.method).Method(job.settings, job.facts)
+        self.labels = [labels] if self.method.needs_labels and labels is not None else []
         self.method.observe(data)
         self.method.initialise(draws(job.seed, job.facts.name, job.method, "start"), self.model)
         self.device = open_device(job.training.device)
@@ -169,7 +173,8 @@ class Trainer:
             renew()
         if (follow := getattr(self.model, "follow", None)) is not None:  # one that learns layer by layer
             follow(self.progress)
-        loss: Tensor = self.method(self.meter, self._batch(self._draws(COMMON)), self._draws(self.job.method))
+        x, *labels = self._batch(self._draws(COMMON))
+        loss: Tensor = self.method(self.meter, x, self._draws(self.job.method), *labels)
         self.meter.backward(loss)
         return loss
 
@@ -193,12 +198,17 @@ class Trainer:
         _settle(network)
         return network
 
-    def _batch(self, draw: Draw) -> Tensor:
-        """Data drawn with replacement, or all if a batch has as many; with a little noise if the protocol says so."""
-        if self.job.training.batch_size == len(self.data):
-            return self._noisy(self.data.to(self.device), draw)
-        index = torch.randint(len(self.data), (self.job.training.batch_size,), generator=draw("batch"))
-        return self._noisy(self.data[index].to(self.device), draw)
+    def _batch(self, draw: Draw) -> tuple[Tensor, ...]:
+        """Data drawn with replacement, or all if a batch has as many; with a little noise if the protocol says so.
+
+        Then their labels, if the method needs them.
+        """
+        size, parts = self.job.training.batch_size, [self.data, *self.labels]
+        if size != len(self.data):
+            index = torch.randint(len(self.data), (size,), generator=draw("batch"))
+            parts = [part[index] for part in parts]
+        x, *labels = [part.to(self.device) for part in parts]
+        return self._noisy(x, draw), *labels
 
     def _noisy(self, x: Tensor, draw: Draw) -> Tensor:
         if not self.job.training.data_noise:
@@ -208,8 +218,9 @@ class Trainer:
     def _log(self, values: dict[str, float]) -> None:
         rate = self.optimiser.param_groups[0]["lr"]
         row = {"step": self.step, "passes": self.meter.counts.passes, **values, "learning_rate": rate}
-        for name, value in {**row, **self.method.health()}.items():
-            self.history.setdefault(name, []).append(float(value))
+        row, earlier = {**row, **self.method.health()}, len(self.history.get("step", []))
+        for name in {**self.history, **row}:  # a number that is not known at a row leaves a gap
+            self.history.setdefault(name, [math.nan] * earlier).append(float(row.get(name, math.nan)))
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Everything that the next step depends on: tensors and a header."""

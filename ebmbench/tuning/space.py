@@ -60,6 +60,7 @@ class Space(Section):
     seeds: list[Seed] = Field(min_length=1, description="development seeds: no suite may have them")
     datasets: list[Name] = Field(min_length=1)
     budget: int = Field(ge=1, description="passes per run of round 1; the last round has the whole budget")
+    whole: int | None = Field(None, ge=1, description="the whole budget; null: that of the defaults")
     trials: Amounts
     finalists: int = Field(ge=1, description="the best of round 1 are run with all seeds and the whole budget")
     methods: dict[Name, Search] = Field(min_length=1)
@@ -88,14 +89,20 @@ class Plan:
     @property
     def folder(self) -> str:
         """Where the table and the report go: those of a space of the user's own are not published."""
-        own = (self.root / self.file).resolve() != (self.root / SPACE).resolve()
-        return (TUNING_LOGS / Path(self.file).stem).as_posix() if own else PUBLISHED
+        place, published = (self.root / self.file).resolve(), (self.root / SPACE).resolve()
+        if place == published:
+            return PUBLISHED
+        return (f"{PUBLISHED}/" if place.parent == published.parent else f"{TUNING_LOGS.as_posix()}/") + place.stem
 
 
 def load_plan(root: Path, file: str = SPACE) -> Plan:
     """Read and check the space: forms, then names, then that every value is one that its method takes."""
     space = check(Space, read_yaml(root / file), file)
-    plan = Plan(root, file, space, check(Params, read_yaml(root / DEFAULTS), DEFAULTS))
+    defaults = check(Params, read_yaml(root / DEFAULTS), DEFAULTS)
+    if space.whole is not None:
+        training = defaults.training.model_copy(update={"budget": space.whole})
+        defaults = defaults.model_copy(update={"training": training})
+    plan = Plan(root, file, space, defaults)
     for dataset in space.datasets:
         known(dataset, plan.defaults.datasets, file, "datasets")
         if plan.defaults.datasets[dataset].overrides:
@@ -126,9 +133,7 @@ def _check_amounts(plan: Plan) -> None:
             f"{plan.file}: trials.most: found {amounts.most}, allowed: at least {amounts.least}, the others"
         )
     if plan.space.budget > whole:
-        raise UserError(
-            f"{plan.file}: budget: found {plan.space.budget}, allowed: at most {whole}, the whole ({DEFAULTS})"
-        )
+        raise UserError(f"{plan.file}: budget: found {plan.space.budget}, allowed: at most {whole}, the whole")
 
 
 def _refuse_reported_seeds(root: Path, space: Space, file: str) -> None:

@@ -135,7 +135,8 @@ class Trials:
         data, section = self.data[dataset], self.plan.defaults.models.get(settings.model, {})
         model = check(load("models", settings.model).Settings, section, DEFAULTS, f"models.{settings.model}")
         training = self.plan.defaults.training.model_copy(update={"budget": passes})
-        run = train_run(Job(self.method, settings, {}, seed, training, model, data.facts), data.train, self.store)
+        job = Job(self.method, settings, {}, seed, training, model, data.facts)
+        run = train_run(job, data.train, self.store, data.train_labels)
         if run.status["status"] != "ok":
             return Judged(None, run.status["status"], run.status["reason"])
         key = self._digest(run.status["digest"], data)

@@ -12,6 +12,7 @@ from ebmbench.workspace.layout import WORK, cell_folder, features_folder, prepar
 from ebmbench.workspace.store import DIGEST
 
 TRACE = "trace.npz"  # of a run's long chains, in its samples' folder
+CLASSES = "classes"  # among a run's films: the samples of each class
 SNAPSHOT_KIND: Kind = "short"  # what is drawn from snapshots of image models: the one kind that all methods have
 
 

@@ -42,7 +42,7 @@ _UNCOUNTED = ("locks",)  # empty files
 # What results are made of, for those of older versions, which have no list.
 _RESULT = re.compile(
     r"(model|snapshot-\d+|classifier)\.safetensors|(status|cost|judgement|curve|criterion|diagnostics)\.json"
-    rf"|history\.csv|(picture|trace|films|measures)\.npz|({'|'.join(KINDS)}|snapshot-\d+)\.npy"
+    rf"|history\.csv|(picture|trace|films|measures)\.npz|({'|'.join(KINDS)}|completions|snapshot-\d+)\.npy"
 )
 Classified = Iterator[tuple[str, Path]]
 

@@ -18,10 +18,10 @@ from ebmbench.workspace.files import replace_folder, sha256_of, write_json
 MANIFEST = "manifest.json"
 # The names that stages write, for folders without a list: those of older versions, and what a kill left.
 _RUN = r"(?:\w+=[^/]+/)*seed=\d+/"
-PREPARED = re.compile(r"(train|test)(_labels)?\.npy|(facts|source)\.json")
+PREPARED = re.compile(r"(train|test)(_labels)?\.npy|outliers\.npy|(facts|source|outliers)\.json")
 FEATURES = re.compile(r"classifier\.safetensors|(status|cost)\.json")
 TRAINED = re.compile(rf"{_RUN}((model|snapshot-\d+)\.safetensors|status\.json)")
-SAMPLED = re.compile(rf"{_RUN}(({'|'.join(KINDS)}|snapshot-\d+)\.npy|diagnostics\.json|(trace|films)\.npz)")
+SAMPLED = re.compile(rf"{_RUN}(({'|'.join(KINDS)}|completions|snapshot-\d+)\.npy|diagnostics\.json|(trace|films)\.npz)")
 # Files that a kill left half-written, by us (`workspace/files.py`) or by DVC, and what file managers leave everywhere.
 LEFTOVER = re.compile(r"\..+\.part|\.(train|sample|done)\.old|.*\.[\w-]{22}\.tmp|\.DS_Store|Thumbs\.db|desktop\.ini")
 

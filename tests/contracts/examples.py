@@ -1,6 +1,7 @@
 """Small networks and events for the contract tests, made from the settings that a plug-in carries itself."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -21,14 +22,15 @@ def example_facts(model: str) -> Facts:
         return binary_facts(1, 2, 3)
     shape = getattr(module, "EXAMPLE_SHAPE", (2,))
     if len(shape) == 1:
-        return gaussian_facts(*shape)
+        return replace(gaussian_facts(*shape), classes=list("ab"))
     return Facts("images", list(shape), 100, 50, [0.0] * math.prod(shape), [], 0.5, "none", "none", 17, list("ab"))
 
 
-def example_network(model: str, seed: int = 0) -> nn.Module:
-    """A small network with weights from a named stream."""
+def example_network(model: str, seed: int = 0, labelled: bool = False) -> nn.Module:
+    """A small network, or classifier of two classes, with weights from a named stream."""
     module = load("models", model)
-    network: nn.Module = module.Model(module.Settings(**module.EXAMPLE), example_facts(model))
+    make = module.Model.classifier if labelled else module.Model
+    network: nn.Module = make(module.Settings(**module.EXAMPLE), example_facts(model))
     return network.initialise(stream(seed, "weights"))
 
 

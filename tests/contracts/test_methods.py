@@ -1,6 +1,7 @@
 """Every registered method keeps the contract, whatever it computes, with its defaults and where settings branch."""
 
 import copy
+from typing import Any
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from ebmbench.core.streams import Draw, draws
 from ebmbench.methods.common.adaptive_noise import AdaptiveNoise
 from ebmbench.methods.common.fixed_noise import FixedNoise
 from ebmbench.methods.common.flow_noise import FlowNoise
+from tests.conftest import labels_for
 from tests.contracts.examples import events, example_facts, example_network, gives_energy
 
 # The defaults of each method, and the settings in its file that take another way through it.
@@ -28,8 +30,8 @@ def made(case: str, seed: int = 0):
     name, chosen = CASES[case]
     module = load("methods", name)
     settings = module.Settings(**chosen)
-    network, facts = example_network(settings.model, seed), example_facts(settings.model)
-    method = module.Method(settings, facts)
+    facts, labelled = example_facts(settings.model), module.Method.needs_labels
+    network, method = example_network(settings.model, seed, labelled), module.Method(settings, facts)
     method.observe(events(settings.model, 100))
     return method.initialise(draws(seed, "start"), network), Meter(network)
 
@@ -37,6 +39,10 @@ def made(case: str, seed: int = 0):
 def batch(case: str, count: int = 16) -> Tensor:
     name, chosen = CASES[case]
     return events(load("methods", name).Settings(**chosen).model, count)
+
+
+def loss_of(method: Any, energy: Meter, x: Tensor, draw: Draw) -> Tensor:
+    return method(energy, x, draw, *labels_for(method, x))
 
 
 def recorded(draw: Draw, names: list[str]) -> Draw:
@@ -52,7 +58,7 @@ def recorded(draw: Draw, names: list[str]) -> Draw:
 @pytest.mark.parametrize("name", METHODS)
 def test_the_loss_is_a_finite_scalar_with_gradients_for_every_weight(name: str) -> None:
     method, energy = made(name)
-    loss = method(energy, batch(name), draws(0, 0))
+    loss = loss_of(method, energy, batch(name), draws(0, 0))
     energy.backward(loss)
     assert loss.shape == ()
     assert torch.isfinite(loss)
@@ -68,7 +74,7 @@ def test_the_same_streams_give_the_same_gradient_and_others_another(name: str) -
     gradients, drawn = [], []
     for step in (0, 0, 1):
         method, energy = made(name)
-        energy.backward(method(energy, batch(name), recorded(draws(0, step), drawn)))
+        energy.backward(loss_of(method, energy, batch(name), recorded(draws(0, step), drawn)))
         gradients.append(next(energy.network.parameters()).grad)
     assert torch.equal(gradients[0], gradients[1])
     assert torch.equal(gradients[0], gradients[2]) == (not drawn)
@@ -79,7 +85,7 @@ def test_the_callers_batch_is_left_alone(name: str) -> None:
     method, energy = made(name)
     x = batch(name)
     before = x.clone()
-    energy.backward(method(energy, x, draws(0, 0)))
+    energy.backward(loss_of(method, energy, x, draws(0, 0)))
     assert torch.equal(x, before)
     assert not x.requires_grad
 
@@ -87,10 +93,11 @@ def test_the_callers_batch_is_left_alone(name: str) -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_all_state_is_in_the_state_dict(name: str) -> None:
     method, energy = made(name)
-    method(energy, batch(name), draws(0, 0))
+    loss_of(method, energy, batch(name), draws(0, 0))
     twin, _ = made(name, seed=1)
     twin.load_state_dict(copy.deepcopy(method.state_dict()))
-    assert method(energy, batch(name), draws(0, 1)).item() == twin(energy, batch(name), draws(0, 1)).item()
+    one, other = (loss_of(each, energy, batch(name), draws(0, 1)).item() for each in (method, twin))
+    assert one == other
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -99,7 +106,7 @@ def test_every_pass_is_counted_and_a_step_costs_the_same_each_time(name: str) ->
     spent = []
     for step in range(3):
         before = energy.counts.passes
-        energy.backward(method(energy, batch(name), draws(0, step)))
+        energy.backward(loss_of(method, energy, batch(name), draws(0, step)))
         spent.append(energy.counts.passes - before)
     assert spent[0] == spent[1] == spent[2] > 0
     assert energy.counts.parameter_gradients > 0
@@ -116,7 +123,7 @@ def test_it_cites_a_paper_and_a_year(name: str) -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_health_and_learned_values_are_plain_numbers(name: str) -> None:
     method, energy = made(name)
-    method(energy, batch(name), draws(0, 0))
+    loss_of(method, energy, batch(name), draws(0, 0))
     assert all(type(value) is float for value in {**method.health(), **method.learned()}.values())
 
 

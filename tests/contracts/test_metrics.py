@@ -5,10 +5,12 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch import Tensor
 
 from ebmbench.config.registry import describe, load, names
 from ebmbench.config.sections import Annealing
 from ebmbench.config.sections import Metrics as Settings
+from ebmbench.core.energy import Energy
 from ebmbench.core.streams import stream
 from ebmbench.data.common.densities import Mixture
 from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable, Value
@@ -21,6 +23,23 @@ NEEDS = {name: load("metrics", name).NEEDS for name in METRICS}
 # Metrics of images need a trained classifier: tests/metrics/test_fidelity.py has one.
 OF_POINTS = [name for name in METRICS if "images" not in NEEDS[name]]
 pytestmark = pytest.mark.usefixtures("untouched_global_generator")
+
+
+class Labelled:
+    """The true p(y|x) of labels on the density of an energy: p(y = 1|x) is the logistic function of 2x₁."""
+
+    def __init__(self, energy: Energy) -> None:
+        self.energy = energy
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return self.energy(x)
+
+    def logits(self, x: Tensor) -> Tensor:
+        odds = torch.stack([torch.zeros(len(x)), 2 * x[:, 0]], dim=1)
+        return odds - (odds.logsumexp(1) + self(x))[:, None]
+
+    def draw(self, x: Tensor) -> Tensor:
+        return torch.multinomial(self.logits(x).softmax(1), 1, generator=stream(0, "labels")).squeeze(1)
 
 
 def truth_with(needs: tuple[str, ...]) -> Evaluation:
@@ -43,9 +62,12 @@ def truth_with(needs: tuple[str, ...]) -> Evaluation:
     missing = {"energy": None, "samples": None, "target": None, "learned": {}, "trace": None, "flow": None}
     subject = replace(whole, **{part: nothing for part, nothing in missing.items() if part not in needs})
     test, facts = truth.sample(4000, stream(0, "test")), gaussian_facts(2)
-    density = truth if "density" in needs else None
+    density, labels = truth if "density" in needs else None, None
+    if "labels" in needs:
+        judge = Labelled(whole.energy)
+        subject, labels = replace(subject, energy=subject.energy and judge), judge.draw(test.double())
     settings = Settings(cells=256, block=500, ais=Annealing(temperatures=100))
-    return Evaluation(subject, test, density, facts, settings)
+    return Evaluation(subject, test, density, facts, settings, labels=labels)
 
 
 def grid_with(needs: tuple[str, ...]) -> Evaluation:

@@ -50,6 +50,11 @@ def test_it_gives_a_finite_number_or_vector_for_each_event(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
+def test_its_class_says_whether_it_has_an_energy(name: str) -> None:
+    assert getattr(load("models", name).Model, "has_energy", True) == (name in ENERGIES)
+
+
+@pytest.mark.parametrize("name", MODELS)
 def test_gradients_reach_every_parameter(name: str) -> None:
     network = double(name)
     for progress in (0.0, 1.0) if hasattr(network, "follow") else (0.0,):  # those that learn layer by layer, all layers

@@ -120,6 +120,20 @@ def test_fitting_the_settings_is_scaling_and_shifting_the_data(name: str) -> Non
     torch.testing.assert_close(wide, mean + 3.0 * plain)
 
 
+@pytest.mark.parametrize("name", [name for name in SAMPLERS if states(name) in ("real", "images")])
+def test_it_says_whether_a_score_without_an_energy_is_enough_for_it(name: str) -> None:
+    class Slope:
+        def score(self, x: torch.Tensor, create_graph: bool = False) -> torch.Tensor:
+            return -x
+
+    x = starts(name, 6, 2)
+    if load("samplers", name).Settings.needs_energy:
+        with pytest.raises(TypeError, match="not callable"):
+            example(name).run(Slope(), x, stream(0, "chain"))
+    else:
+        torch.testing.assert_close(example(name).run(Slope(), x, stream(0, "chain")).x, run(name, x).x)
+
+
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_a_target_stays_in_place(name: str) -> None:
     module, x = load("samplers", name), starts(name, 20_000, 2, dtype=torch.float64)
@@ -146,7 +160,9 @@ def test_it_cites_a_paper_and_is_called_by_its_name(name: str) -> None:
     assert load("samplers", name).Settings().kind == name
 
 
-@pytest.mark.parametrize("name", ["mala", "hmc", "langevin", "momentum", "annealed_langevin", "elastic_langevin"])
+@pytest.mark.parametrize(
+    "name", ["mala", "hmc", "langevin", "momentum", "annealed_langevin", "elastic_langevin", "augmented_langevin"]
+)
 def test_a_sampler_that_follows_the_gradient_says_how_large_it_was(name: str) -> None:
     found = run(name, starts(name, 6, 2)).diagnostics
     assert {"gradient_norm", "last_gradient_norm"} <= set(found)
@@ -177,6 +193,7 @@ def test_a_wrong_section_is_one_clear_line(section: dict[str, object], words: st
         ("gibbs", {}, "sampler.kind: found gibbs"),
         ("block_gibbs", {}, "sampler.kind: found block_gibbs for an energy without Gibbs sweeps"),
         ("elastic_langevin", {}, "sampler.kind: found elastic_langevin for events .2., allowed: for images"),
+        ("augmented_langevin", {}, "sampler.kind: found augmented_langevin for events .2., allowed: for images"),
         ("annealed_langevin", {"denoise": True}, "sampler.denoise: found true"),
         ("independence", {"centre": [0.0]}, "sampler.centre: found 1 numbers, allowed: 2"),
     ],

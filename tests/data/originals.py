@@ -37,7 +37,7 @@ def write_idx(folder: Path, train: int = 40, test: int = 20, packed: bool = Fals
     folder.mkdir(parents=True, exist_ok=True)
     for name, array in arrays.items():
         body = idx_bytes(array)
-        (folder / (f"{name}.gz" if packed else name)).write_bytes(gzip.compress(body) if packed else body)
+        (folder / (f"{name}.gz" if packed else name)).write_bytes(gzip.compress(body, mtime=0) if packed else body)
     return arrays
 
 

@@ -32,14 +32,15 @@ def write(form: str, root: Path, **replaced: bytes) -> dict[str, str]:
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_bytes(body)
     archives = {path.name: path.read_bytes() for path in root.glob("*.tar.gz")}
-    return cifar10.MD5 | {name: hashlib.md5(body).hexdigest() for name, body in (bodies | archives).items()}
+    records = {f"{name}.bin": hashlib.sha256(body).hexdigest() for name, body in bodies.items()}
+    return cifar10.SUMS | records | {name: hashlib.md5(body).hexdigest() for name, body in (bodies | archives).items()}
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("layout", [".", "cifar10"])
 def test_every_form_gives_the_same_images(tmp_path: Path, form: str, layout: str) -> None:
     md5 = write(form, tmp_path / layout)
-    images = cifar10.read(files("cifar10", tmp_path, verify=form != "binary files"), md5)
+    images = cifar10.read(files("cifar10", tmp_path, verify=True), md5)
     batches = cifar_batches()
     pixels = np.concatenate([batches[f"data_batch_{number}"][0] for number in range(1, 6)])
     np.testing.assert_array_equal(images.train.numpy(), pixels.reshape(40, 3, 32, 32))
@@ -116,7 +117,7 @@ def test_a_short_archive_is_one_line(tmp_path: Path) -> None:
         ("binary archive", r"cifar-10-binary\.tar\.gz: .*expected c32a1d4a"),
         ("python archive", r"cifar-10-python\.tar\.gz: .*expected c58f3010"),
         ("python files", r"data_batch_1: .*expected c99cafc1"),
-        ("binary files", r"data_batch_1\.bin: found no published MD5 sum"),
+        ("binary files", r"data_batch_1\.bin: .*found SHA256 .*expected cee91656"),
     ],
 )
 def test_every_form_is_checked(tmp_path: Path, form: str, reason: str) -> None:

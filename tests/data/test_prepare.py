@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 import torch
 
+from ebmbench.config.params import load_params
 from ebmbench.config.sections import Dataset
-from ebmbench.core.dataset import Facts, load_facts, read_labels, read_split
+from ebmbench.core.dataset import Facts, load_facts, read_labels, read_outliers, read_split
 from ebmbench.data.common.files import UNVERIFIED
 from ebmbench.data.common.images import image_facts
 from ebmbench.data.common.sources import open_truth
+from ebmbench.stages.inputs import read_inputs
 from ebmbench.stages.prepare import main
 from ebmbench.workspace.layout import DATA_ROOT
 from tests.data.originals import cifar_batches, cifar_record_bytes, grey, write_celeba, write_idx, write_tar
@@ -178,3 +180,72 @@ def test_images_have_no_density(project: Path) -> None:
     assert prepare(project, "digits", "{source: digits.py}") == 0
     found = open_truth("digits", Dataset(source="digits.py"), project, project / "prepared" / "digits")
     assert found.density is None
+
+
+def outliers_of(project: Path, name: str) -> dict[str, str]:
+    return json.loads((project / "prepared" / name / "outliers.json").read_text(encoding="utf-8"))
+
+
+def test_outliers_are_the_test_images_of_another_source(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(UNVERIFIED, "1")
+    write_idx(project / "files" / "mnist")
+    other = write_idx(project / "files" / "fashion_mnist", test=30)
+    shutil.copyfile(PACKAGE / "data" / "fashion_mnist.py", project / "fashion_mnist.py")
+    assert prepare(project, "mnist", "{source: mnist.py, train: 40, test: 25}") == 0
+    folder = project / "prepared" / "mnist"
+    plain = {name: (folder / name).read_bytes() for name in ("train.npy", "facts.json", "source.json")}
+    assert not (folder / "outliers.json").exists()
+    assert prepare(project, "mnist", "{source: mnist.py, train: 40, test: 25, outliers: fashion_mnist.py}") == 0
+    kept = np.load(folder / "outliers.npy")
+    everything = other["t10k-images-idx3-ubyte"][:, None]
+    assert kept.shape == (25, 1, 28, 28)
+    assert all((everything == one).all((1, 2, 3)).any() for one in kept)
+    rows, what = read_outliers(folder)
+    assert what == "fashion_mnist"
+    assert float(rows.min()) >= -1
+    assert outliers_of(project, "mnist")["files"].keys() == {"fashion_mnist.py"}
+    # What training depends on is the same, byte for byte.
+    assert plain == {name: (folder / name).read_bytes() for name in plain}
+
+
+def test_outliers_whose_files_are_not_here_are_a_reason_and_nothing_is_downloaded(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(UNVERIFIED, "1")
+    monkeypatch.setattr("ebmbench.data.common.files.download", lambda *_: pytest.fail("it was downloaded"))
+    write_idx(project / "files" / "mnist")
+    shutil.copyfile(PACKAGE / "data" / "cifar10.py", project / "cifar10.py")
+    assert prepare(project, "mnist", "{source: mnist.py, train: 40, test: 20, outliers: cifar10.py}") == 0
+    reason = outliers_of(project, "mnist")["reason"]
+    assert "cifar10: its files are not here" in reason
+    assert "`dvc repro --force prepare@mnist` looks again" in reason
+    assert reason in capsys.readouterr().err
+    assert read_outliers(project / "prepared" / "mnist") == (None, reason)
+
+
+def test_outliers_of_another_form_and_without_a_source_are_refused_in_one_line(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.save(project / "large.npy", grey(50, 0, 9, 9))
+    for outliers, words in {
+        "large.npy": r"datasets.digits.outliers: found images of 256 grey values, shape [1, 9, 9]",
+        "none.npy": "datasets.digits.outliers: found 'none.npy', but there is no such file",
+        "../x.npy": "datasets.digits.outliers",
+        "work/x.npy": "allowed: a path outside of work/",
+    }.items():
+        assert prepare(project, "digits", f"{{source: digits.py, outliers: {outliers}}}") == 2
+        printed = capsys.readouterr().err
+        assert words in printed
+        assert printed.count("\n") == 1
+
+
+def test_the_source_of_outliers_is_an_input_of_the_stage_that_reads_it() -> None:
+    """`dvc.yaml` cannot name it, so the record does: `ebmbench run` compares it with the file."""
+    root = PACKAGE.parent
+    own = load_params(root)
+    entry = own.datasets["digits"].model_copy(update={"outliers": "ebmbench/data/mnist.py"})
+    with pytest.MonkeyPatch.context() as patch:
+        changed = own.model_copy(update={"datasets": {**own.datasets, "digits": entry}})
+        patch.setattr("ebmbench.stages.inputs.load_params", lambda _: changed)
+        assert "ebmbench/data/mnist.py" in read_inputs(root, "prepare@digits").inputs
+        assert "ebmbench/data/mnist.py" not in read_inputs(root, "prepare@two_moons").inputs

@@ -15,7 +15,7 @@ from ebmbench.core.streams import stream
 from ebmbench.errors import UserError
 from ebmbench.experiment.pictures import draw_dataset, draw_model
 from ebmbench.experiment.recording import CHAINS, DRAWS, POINTS, TRACED, Film, Trace, run_watched
-from ebmbench.experiment.samples import choose_sampler, draw, make_film
+from ebmbench.experiment.samples import PER_CLASS, choose_sampler, draw, draw_classes, make_film
 from ebmbench.metrics.common.evaluation import Evaluation, Subject
 from ebmbench.models import tiny
 from ebmbench.samplers import annealed_langevin, hmc, langevin, mala
@@ -224,3 +224,27 @@ def test_moments_are_round_and_add_up() -> None:
         assert sum(lengths) == total
         assert min(lengths) > 0
         assert len(lengths) <= 11
+
+
+def test_samples_of_a_class_are_of_chains_that_were_steered_there() -> None:
+    """The classifier is sure of each row's class after a long run, and is not at its start."""
+    facts, data = image_facts(), images(100)
+    settings = load("methods", "jem").Settings(model="tiny", sampler=LANGEVIN, buffer=20)
+    job = Job("jem", settings, {}, 0, Training(budget=3000, batch_size=8, rows=2), tiny.Settings(width=4), facts)
+    trainer = Trainer(job, data, (data.flatten(1).mean(1) > -0.7).long())
+    while trainer.progress < 1:
+        trainer.advance()
+    model = Trained(trainer.model, job.header())
+    steered = langevin.Settings(steps=1, step_size=20.0, noise_std=0.0, box=1.0).model_dump()
+    sampling = Sampling(chains=12, kinds=["long"], long=60, sampler=steered)
+    classes = draw_classes(model, sampling)
+    assert classes is not None
+    assert classes.shape == (2, PER_CLASS, 1, 8, 8)
+    logits = model.network.logits(classes.flatten(0, 1)).unflatten(0, (2, PER_CLASS))
+    lead = logits[..., 1] - logits[..., 0]
+    assert lead[1].mean() > lead[0].mean()
+    assert torch.equal(classes, draw_classes(model, sampling))
+
+
+def test_models_that_know_no_classes_have_no_samples_of_them(mle: Trained) -> None:
+    assert draw_classes(mle, SAMPLING) is None

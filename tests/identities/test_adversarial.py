@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from ebmbench.config.registry import load
 from ebmbench.config.sections import Training
 from ebmbench.core.contrastive import contrastive
+from ebmbench.core.critic import field_and_trace, stein_discrepancy
 from ebmbench.core.dataset import Facts
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws, stream
@@ -18,7 +19,6 @@ from ebmbench.methods.ace import mix
 from ebmbench.methods.common.flow_noise import Flow, Noise, contrast_with, fit_base
 from ebmbench.methods.maximin import free_energy
 from ebmbench.methods.nce import noise_contrastive
-from ebmbench.methods.stein import field_and_trace, stein_discrepancy
 from ebmbench.training.job import Job
 from ebmbench.training.trainer import Trainer
 from tests.conftest import gaussian_facts

@@ -5,6 +5,7 @@ steps k times. What stands in the graph of the loss is paid again on the way bac
 score with M curvatures twice 2 + 2M, a vector-valued score 1 + 1.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,10 +13,12 @@ import torch
 from torch import Tensor, nn
 
 from ebmbench.config.registry import load
+from ebmbench.core.energy import marginal
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws, stream
 from ebmbench.samplers import langevin, mala
-from tests.conftest import gaussian_facts, real_methods
+from ebmbench.training.job import make_network
+from tests.conftest import gaussian_facts, labels_for, real_methods
 
 BATCH = 8
 MALA: dict[str, Any] = {"sampler": mala.Settings(steps=6, step_size=0.1)}
@@ -27,7 +30,10 @@ CASES: dict[str, tuple[str, dict[str, Any], tuple[int, int, int, int]]] = {
     "mle, penalty": ("mle", {**MALA, "energy_penalty": 0.1}, (2, 7, 2, 2 * 7 + 2 * 2)),
     "cd": ("cd", MALA, (2, 7, 2, 2 * 7 + 2 * 2)),
     "cd, persistent": ("cd", {**MALA, "persistent": True}, (2, 7, 2, 2 * 7 + 2 * 2)),
+    "jem": ("jem", MALA, (2, 7, 2, 2 * 7 + 2 * 2)),
+    "jem, a classifier alone": ("jem", {"weight": 0.0}, (1, 0, 1, 2)),
     "icd": ("icd", LANGEVIN, (2, 7, 3, 2 * 7 + 2 + 2 * 2)),  # the last step has a way back, and its end a slope
+    "icd, 3 steps back": ("icd", {**LANGEVIN, "unrolled": 3}, (2, 7, 5, 2 * 7 + 2 + 3 * 2 + 2)),
     "adance": ("adance", MALA, (4, 7, 2, 2 * 7 + 2 + 2 * 2)),  # the copy's energies have no way back
     "adance, langevin": ("adance", {**LANGEVIN, "interval": 1}, (4, 6, 2, 2 * 6 + 2 + 2 * 2)),
     "adabrm": ("adabrm", MALA, (4, 7, 2, 2 * 7 + 2 + 2 * 2)),
@@ -47,6 +53,9 @@ CASES: dict[str, tuple[str, dict[str, Any], tuple[int, int, int, int]]] = {
     "dsm": ("dsm", {}, (0, 1, 1, 4)),
     "ssm": ("ssm", {"projections": 1}, (0, 2, 1, 8)),
     "ssm, M = 3": ("ssm", {"projections": 3, "variance_reduced": False}, (0, 4, 1, 16)),
+    # A vector: one pass, and one for each direction, and all that back.
+    "dsm, score": ("dsm", {"model": "score_mlp"}, (0, 1, 1, 2)),
+    "ssm, score, M = 3": ("ssm", {"model": "score_mlp", "projections": 3}, (0, 4, 1, 8)),
     "ism": ("ism", {}, (0, 3, 1, 12)),  # in the plane
     "fd_ssm": ("fd_ssm", {"projections": 1}, (3, 0, 3, 6)),
     "fd_ssm, M = 3": ("fd_ssm", {"projections": 3}, (7, 0, 7, 14)),
@@ -58,14 +67,14 @@ CASES: dict[str, tuple[str, dict[str, Any], tuple[int, int, int, int]]] = {
 @pytest.mark.parametrize("case", list(CASES))
 def test_a_step_costs_what_its_formula_asks_for(case: str) -> None:
     name, section, expected = CASES[case]
-    module, facts = load("methods", name), gaussian_facts(2)
+    module, facts = load("methods", name), replace(gaussian_facts(2), classes=list("ab"))
     settings = module.Settings(**section)
     models = load("models", settings.model)
-    network = models.Model(models.Settings(width=4), facts).initialise(stream(0, "weights"))
+    network = make_network(name, settings.model, models.Settings(width=4), facts).initialise(stream(0, "weights"))
     method, energy = module.Method(settings, facts).initialise(draws(0, "start"), network), Meter(network)
     for step in range(1, 3):
         x = torch.randn(BATCH, 2, generator=stream(0, "x"))
-        energy.backward(method(energy, x, draws(0, step)))
+        energy.backward(method(energy, x, draws(0, step), *labels_for(method, x)))
         found = energy.counts.as_dict()
         names = ("energy_evaluations", "input_gradients", "parameter_gradients", "passes")
         assert {name: found[name] for name in names} == {
@@ -93,22 +102,51 @@ class Ticking(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.first, self.second = nn.Linear(2, 4), nn.Linear(4, 1)
+        self.first, self.second = nn.Linear(2, 4), nn.Linear(4, 2)
+
+    def logits(self, x: Tensor) -> Tensor:
+        return self.second(Tick.apply(self.first(x)).tanh().square())
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.second(Tick.apply(self.first(x)).tanh().square()).squeeze(1)
+        return marginal(self.logits(x))
 
     def given(self, sigma: Tensor) -> "Ticking":
         return self
 
 
-@pytest.mark.parametrize("name", real_methods())
-def test_the_passes_of_every_method_are_those_that_a_hook_in_the_network_counts(name: str) -> None:
+class Vector(nn.Module):
+    """A score without an energy that counts in its middle."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(2, 4), nn.Linear(4, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.second(Tick.apply(self.first(x)).tanh())
+
+    def score(self, x: Tensor, create_graph: bool = False) -> Tensor:
+        with torch.set_grad_enabled(create_graph):
+            return self(x)
+
+
+HOOKED: dict[str, tuple[str, dict[str, Any], type[nn.Module]]] = {name: (name, {}, Ticking) for name in real_methods()}
+HOOKED |= {
+    "icd, 3 steps back": ("icd", {"unrolled": 3}, Ticking),
+    "icd, all steps back": ("icd", {"unrolled": 10}, Ticking),
+    "dsm, score": ("dsm", {}, Vector),
+    "ssm, score": ("ssm", {}, Vector),
+    "ssm, score, M = 3": ("ssm", {"projections": 3, "variance_reduced": False}, Vector),
+}
+
+
+@pytest.mark.parametrize("case", list(HOOKED))
+def test_the_passes_of_every_method_are_those_that_a_hook_in_the_network_counts(case: str) -> None:
+    name, section, kind = HOOKED[case]
     module, facts = load("methods", name), gaussian_facts(2)
-    network = Ticking()
+    network = kind()
     for number, weight in enumerate(network.parameters()):
         nn.init.normal_(weight, generator=stream(0, "weights", number))
-    method = module.Method(module.Settings(), facts).initialise(draws(0, "start"), network)
+    method = module.Method(module.Settings(**section), facts).initialise(draws(0, "start"), network)
     if (adversary := getattr(method, "adversary", None)) is not None:  # a pass goes through its first layer once
         layers = adversary.network.named_modules()
         first = next(layer for name, layer in layers if isinstance(layer, nn.Linear) and "layers" in name)
@@ -117,5 +155,5 @@ def test_the_passes_of_every_method_are_those_that_a_hook_in_the_network_counts(
     x = torch.randn(BATCH, 2, generator=stream(0, "x"))
     for step in range(2):
         Tick.events, before = 0, energy.counts.passes
-        energy.backward(method(energy, x, draws(0, step)))
+        energy.backward(method(energy, x, draws(0, step), *labels_for(method, x)))
         assert energy.counts.passes - before == Tick.events > 0

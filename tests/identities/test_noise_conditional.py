@@ -3,14 +3,16 @@
 import pytest
 import torch
 
+from ebmbench.core.energy import score
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws
 from ebmbench.data.common.densities import Mixture
-from ebmbench.methods import dsm, ncsn
+from ebmbench.methods import dsm, ncsn, ssm
 from ebmbench.methods.dsm import denoising_score_matching
 from ebmbench.methods.ncsn import noise_conditional_score_matching
 from ebmbench.samplers import annealed_langevin
 from tests.conftest import gaussian_facts
+from tests.contracts.examples import example_facts, example_network
 from tests.identities.networks import events, gradient, network
 
 MODELS = pytest.mark.parametrize("model", ["noise_mlp", "score_mlp"])
@@ -44,8 +46,31 @@ def test_the_method_with_one_level_is_the_other_method_with_the_same_streams(mod
     facts, energy, x = gaussian_facts(2, scale=2.0), network(2, model, scale=2.0), events(9, 2)
     ladder = annealed_langevin.Settings(levels=1, sigma_min=0.125)
     ours = ncsn.Method(ncsn.Settings(sampler=ladder), facts)(Meter(energy), x, draws(0, 0))
-    theirs = dsm.Method(dsm.Settings(sigma=0.125), facts)(Meter(energy.given(0.25)), x, draws(0, 0))
-    torch.testing.assert_close(ours, 0.125**2 * theirs, rtol=0, atol=1e-12)
+    for network_ in (energy, energy.given(0.25)):  # dsm asks for its level itself, if there are several
+        theirs = dsm.Method(dsm.Settings(sigma=0.125), facts)(Meter(network_), x, draws(0, 0))
+        torch.testing.assert_close(ours, 0.125**2 * theirs, rtol=0, atol=1e-12)
+        torch.testing.assert_close(gradient(ours, energy), 0.125**2 * gradient(theirs, energy), rtol=0, atol=1e-12)
+
+
+def test_of_images_too_with_the_score_of_a_unet() -> None:
+    facts, network_ = example_facts("unet"), example_network("unet").double()
+    with torch.no_grad():
+        for number, weight in enumerate(network_.parameters()):  # its last layer starts at zero
+            weight += 0.1 * events(1, *weight.shape, seed=number)[0]
+    x, ladder = events(3, *facts.shape), annealed_langevin.Settings(levels=1, sigma_min=0.25)
+    ours = ncsn.Method(ncsn.Settings(sampler=ladder), facts)(Meter(network_), x, draws(0, 0))
+    theirs = dsm.Method(dsm.Settings(sigma=0.25), facts)(Meter(network_), x, draws(0, 0))
+    torch.testing.assert_close(ours, 0.25**2 * theirs, rtol=0, atol=1e-11)
+    sliced = gradient(ssm.Method(ssm.Settings(sigma=0.25), facts)(Meter(network_), x, draws(0, 0)), network_)
+    assert all(torch.isfinite(found).all() for found in (sliced, gradient(theirs, network_)))
+    assert (sliced != 0).double().mean() > 0.9
+
+
+@pytest.mark.parametrize(("sigma", "level"), [(0.0, 0.5), (0.25, 0.25)])
+def test_a_vector_is_judged_at_the_noise_of_ssm_or_at_the_datas_deviation(sigma: float, level: float) -> None:
+    facts, network_, x = example_facts("unet"), example_network("unet"), events(3, 1, 8, 8).float()  # deviation 0.5
+    chosen = ssm.Method.judged(ssm.Settings(model="unet", sigma=sigma), network_, facts)
+    assert torch.equal(score(chosen, x), score(network_.given(level), x))
 
 
 def test_the_method_draws_all_levels_of_its_ladder_alike() -> None:

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from ebmbench.config.registry import load
-from ebmbench.core.energy import Energy
+from ebmbench.core.energy import Energy, score_and_curvature, score_through
 from ebmbench.core.meter import Meter
-from ebmbench.core.streams import draws, stream
+from ebmbench.core.streams import draws, normal, stream
 from ebmbench.methods.common.score_matching import Distribution, draw_directions
 from ebmbench.methods.fd_ssm import finite_difference_score_matching
 from ebmbench.methods.ism import implicit_score_matching
@@ -101,6 +101,57 @@ def test_many_projections_are_the_mean_over_single_ones(reduced: bool) -> None:
     single = [sliced_score_matching(energy, x, v[None], reduced) for v in directions]
     together = sliced_score_matching(energy, x, directions, reduced)
     torch.testing.assert_close(together, torch.stack(single).mean(), rtol=0, atol=1e-12)
+
+
+class Slope:
+    """The field of an energy, as a vector alone."""
+
+    def __init__(self, energy: Energy) -> None:
+        self.energy = energy
+
+    def score(self, x: Tensor, create_graph: bool = False) -> Tensor:
+        return score_through(self.energy, x)
+
+
+class Swirl:
+    """s = Ax with an A that is not symmetric, so s is the slope of no energy."""
+
+    def __init__(self, d: int) -> None:
+        self.matrix = events(d, d, seed=7)
+
+    def score(self, x: Tensor, create_graph: bool = False) -> Tensor:
+        return x @ self.matrix.T
+
+
+@FORMS
+def test_of_the_field_of_an_energy_it_is_that_of_the_energy_with_its_gradient(reduced: bool) -> None:
+    energy, x, directions = network(3), events(5, 3), events(2, 5, 3, seed=1)
+    ours, theirs = (sliced_score_matching(one, x, directions, reduced) for one in (Slope(energy), energy))
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+    torch.testing.assert_close(gradient(ours, energy), gradient(theirs, energy), rtol=0, atol=1e-11)
+
+
+@FORMS
+def test_of_a_field_without_an_energy_the_trace_is_that_of_the_field(reduced: bool) -> None:
+    field, x = Swirl(3), events(5, 3)
+    assert not torch.allclose(field.matrix, field.matrix.T)
+    sliced = sliced_score_matching(field, x, signs(3, 5), reduced)
+    exact = 0.5 * field.score(x).square().sum(1).mean() + field.matrix.trace()
+    torch.testing.assert_close(sliced, exact, rtol=0, atol=1e-12)
+    along = score_and_curvature(field, x, directions := events(2, 5, 3, seed=1))[1]
+    torch.testing.assert_close(along, torch.einsum("mbi,ij,mbj->mb", directions, field.matrix, directions))
+
+
+@FORMS
+def test_the_method_with_a_vector_network_matches_its_score_at_one_level(reduced: bool) -> None:
+    """Without noise at the data's deviation, with noise at that; in the data's unit either way."""
+    field, x, facts = network(2, "score_mlp", scale=2.0), events(5, 2), gaussian_facts(2, scale=2.0)
+    directions = draw_directions("rademacher", (1, 5, 2), draws(0, 0)("directions")).double()
+    noise = normal(x, draws(0, 0)("noise"))
+    for sigma, level in ((0.0, 2.0), (0.5, 1.0)):
+        method = Method(Settings(sigma=sigma, variance_reduced=reduced), facts)
+        expected = sliced_score_matching(field.given(level), x + level * noise * bool(sigma), directions, reduced)
+        torch.testing.assert_close(method(Meter(field), x, draws(0, 0)), 4 * expected, rtol=0, atol=1e-12)
 
 
 def off_identity(directions: Tensor) -> float:

@@ -33,7 +33,7 @@ ROUNDED = {"stein": 10}
 def learned(method: str, unit: float) -> tuple[Tensor, Tensor]:
     """Energies of some events up to a constant, and u times their scores, after some steps of training."""
     data = unit * DATA
-    facts = Facts.of("units", data.numpy(), data.numpy(), licence="none", hash="none")
+    facts = Facts.of("units", data.numpy(), data.numpy(), licence="none", hash="none", classes=list("ab"))
     # Slowly, so that a rounding stays one.
     settings = load("methods", method).Settings(learning_rate=1e-3)
     # A buffer that is wholly drawn in each step, so that a few steps see every chain.
@@ -41,7 +41,7 @@ def learned(method: str, unit: float) -> tuple[Tensor, Tensor]:
         settings = settings.model_copy(update={"buffer": 32})
     model = load("models", settings.model).Settings(width=8, layers=2)
     training = Training(budget=10**9, batch_size=32)
-    trainer = Trainer(Job(method, settings, {}, 0, training, model, facts), data)
+    trainer = Trainer(Job(method, settings, {}, 0, training, model, facts), data, (DATA[:, 0] > 0).long())
     for _ in range(STEPS):
         trainer._update()
     energy = trainer.method.judged(settings, trainer.model, facts)

@@ -78,6 +78,10 @@ def test_a_sampler_that_cannot_sample_the_energy_is_refused_even_before_data_are
     ("sampler", "words"),
     [
         ({"kind": "elastic_langevin"}, r"kind: found elastic_langevin for events (2), allowed: for images (C, H, W)"),
+        (
+            {"kind": "augmented_langevin"},
+            r"kind: found augmented_langevin for events (2), allowed: for images (C, H, W)",
+        ),
         ({"kind": "independence", "centre": [1.0]}, "centre: found 1 numbers, allowed: 2, one a coordinate"),
     ],
 )
@@ -86,6 +90,38 @@ def test_a_sampler_that_does_not_fit_the_events_is_refused(sampler: dict[str, An
     assert f"methods.mle.sampler.{words}" in refused("mle", {"sampler": sampler}, TOY)
     taken("dsm", {}, None, sampling={"sampler": sampler})
     taken("nce", {"sampler": sampler}, TOY)  # is not used: neither training nor judging asks for it
+
+
+def test_colour_is_for_images_of_three_channels() -> None:
+    dyed = {"kind": "augmented_langevin", "transformations": ["shift", "colour"]}
+    words = "transformations: found colour for images of channels: 1, allowed: for images of 3 channels (on mine)"
+    assert refused("mle", {"sampler": dyed}, images()) == f"params.yaml: methods.mle.sampler.{words}"
+    assert refused("dsm", {}, images(), sampling={"sampler": dyed}) == f"params.yaml: sampling.sampler.{words}"
+    taken("mle", {"sampler": dyed}, dataclasses.replace(images(), shape=[3, 28, 28], mean=[0.0] * 3 * 28**2))
+
+
+VECTOR: dict[str, Any] = {"model": "score_mlp"}
+
+
+@pytest.mark.parametrize("facts", [None, TOY])
+@pytest.mark.parametrize("method", ["dsm", "ssm"])
+def test_a_score_without_an_energy_needs_a_sampler_that_asks_for_none(method: str, facts: Facts | None) -> None:
+    found = "found mala for the model score_mlp, a score without an energy, allowed: annealed_langevin"
+    line = refused(method, VECTOR, facts)
+    assert line.startswith(f"params.yaml: sampling.sampler.kind: {found}")
+    assert line.endswith(f", there or as methods.{method}.sampler (on mine)")
+    taken(method, VECTOR, facts, sampling=CHAINS)
+    taken(method, {**VECTOR, **CHAINS}, facts)  # the method's own, in place of the suite's
+    taken(method, {**VECTOR, **CHAINS}, facts, sampling={"long": None})
+    mala = {"sampler": {"kind": "mala", "steps": 2}}
+    assert f"methods.{method}.sampler.kind: {found}" in refused(method, {**VECTOR, **mala}, facts)
+
+
+@pytest.mark.parametrize("method", ["mle", "ism", "fd_ssm", "nce"])
+def test_a_method_that_needs_an_energy_refuses_a_vector(method: str) -> None:
+    allowed = "allowed: networks without noise levels (boltzmann, convnet,"
+    assert f"methods.{method}.model: found 'score_mlp', {allowed}" in refused(method, VECTOR, None)
+    assert "found 'mlp', allowed: networks with noise levels" in refused("ncsn", {"model": "mlp"}, None)
 
 
 @pytest.mark.parametrize("method", ["mle", "cd", "adance", "adabrm"])

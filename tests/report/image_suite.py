@@ -182,7 +182,14 @@ def _likelihoods(run: dict[str, Any]) -> dict[str, float]:
 
 def _pictures(runs: list[dict[str, Any]], shape: tuple[int, int, int]) -> dict[str, Any]:
     arrays: dict[str, Any] = {"real": glyphs(64, shape, 0.05, 9), "classes": np.array([str(one) for one in range(10)])}
+    arrays["covered"] = np.where(np.arange(shape[1])[:, None] < shape[1] // 2, arrays["real"][:8], 128).astype(np.uint8)
     for run in (one for one in runs if one["status"] == "ok"):
+        if run["method"] not in BASELINES:
+            drawn = [glyphs(8, shape, 0.2 * run["level"], number) for number in range(4)]
+            arrays[f"completed:{run['label']}"] = np.stack(drawn, 1)
+        if run["method"] == "mle":  # as if it knew classes
+            rows = glyphs(160, shape, 0.5, run["seed"]).reshape(16, 10, *shape)
+            arrays[f"conditional:{run['label']}"] = rows.swapaxes(0, 1)
         for kind in run["kinds"]:
             key, level = f"{run['label']}:{kind}", run["level"] * FACTORS[kind]
             arrays[f"images:{key}"] = glyphs(64, shape, 0.2 * level, run["seed"])

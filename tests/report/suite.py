@@ -289,12 +289,14 @@ def _write_maps(file: Path, dataset: str, runs: list[dict[str, Any]]) -> None:
     angles = np.arange(8) * math.pi / 4 if dataset == "eight_gaussians" else np.linspace(0, math.pi, 30)
     centres = 2 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
     truth = _mixture(x, centres, 0.3)
-    arrays = {"x": x, "y": x, "truth": truth}
+    arrays = {"x": x, "y": x, "truth": truth, "composed_truth": truth**2, "turn": np.array(45.0)}
     for run in runs:
         generator = np.random.default_rng(run["seed"])
         width = 0.3 + (1.2 if run["method"] == "gaussian" else min(0.3, run["kl"]))
         if run["method"] != "ncsn":
             arrays[f"model:{run['label']}"] = _mixture(x, centres, width)
+            arrays[f"composed:{run['label']}"] = _mixture(x, centres, width) ** 2
+            arrays[f"composed_kl:{run['label']}"] = np.array(2 * run["kl"])
         chosen = centres[generator.integers(len(centres), size=300)]
         ends = chosen + width * generator.normal(size=(300, 2))
         arrays[f"samples:{run['label']}"] = ends

@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from ebmbench.report.build import build, draw
-from ebmbench.report.figures import gallery
-from ebmbench.report.figures.canvas import GAP, Canvas, fit_largest, fit_size
+from ebmbench.report.figures import class_samples, gallery
+from ebmbench.report.figures.canvas import GAP, LETTER, Canvas, fit_largest, fit_size
 from ebmbench.report.figures.chains import brief
 from ebmbench.report.figures.gallery import BETWEEN, HEAD, draw_rows, share_columns
 from ebmbench.report.figures.runs import read_image_runs
@@ -49,6 +49,19 @@ def test_pixels_are_enlarged_by_whole_numbers_and_never_blurred(image_report: Pa
     for index in (0, 4, 7):
         x, y = (left + index % 5 * (8 * scale + GAP), top + index // 5 * (8 * scale + GAP))
         expected = real[index, 0].repeat(scale, 0).repeat(scale, 1)
+        assert np.array_equal(page[y : y + 8 * scale, x : x + 8 * scale], expected)
+
+
+def test_samples_of_a_class_are_in_its_row_and_those_of_the_median_run(image_report: Path) -> None:
+    results = Results(load_results(image_report), {}, project(image_report), {})
+    (run,) = [one for one in read_image_runs(results, "digits", "short") if one.name == "mle"]
+    with np.load(project(image_report) / "runs/pictures/digits/mle/pictures.npz") as stored:
+        images = stored[f"conditional:{run.label}"]
+    page = np.asarray(Image.open(image_report / "figures/class-samples-digits.png").convert("L"))
+    scale, left, top = 4, 8 + LETTER, class_samples.HEAD
+    for row, column in ((0, 0), (7, 2), (9, 15)):
+        x, y = left + column * (8 * scale + GAP), top + row * (8 * scale + GAP)
+        expected = images[row, column, 0].repeat(scale, 0).repeat(scale, 1)
         assert np.array_equal(page[y : y + 8 * scale, x : x + 8 * scale], expected)
 
 

@@ -53,18 +53,20 @@ def cut_short(folder: Path, dice: random.Random) -> None:
         os.truncate(newest, dice.randrange(newest.stat().st_size))
 
 
-def stumble(job: Job, data: Tensor, folder: Path, dice: random.Random, falls: int) -> Path:
+def stumble(
+    job: Job, data: Tensor, folder: Path, dice: random.Random, falls: int, labels: Tensor | None = None
+) -> Path:
     """Train with so many kills at random moments, half of them with a power loss; the folder of the result."""
     result = folder / "result"
     result.mkdir(parents=True)
     for _ in range(falls):
         try:
             with killed_at(dice.randrange(1, 120)):
-                train(job, data, folder / "work", result, save_every=0.0)
+                train(job, data, folder / "work", result, save_every=0.0, labels=labels)
         except Killed:
             if dice.random() < 0.5:
                 cut_short(folder / "work", dice)
-    train(job, data, folder / "work", result)
+    train(job, data, folder / "work", result, labels=labels)
     return result
 
 

@@ -14,7 +14,7 @@ from ebmbench.training.run import train
 from ebmbench.training.trainer import Trainer
 from tests.conftest import real_methods
 from tests.training.kills import contents
-from tests.training.test_resume import DATA, job
+from tests.training.test_resume import DATA, LABELS, job
 
 ROOT = Path(__file__).parents[2]
 STORED = Path(__file__).with_name("stored.json")
@@ -33,7 +33,7 @@ def tolerance(method: str) -> float:
 
 def numbers(method: str) -> dict[str, float]:
     """Of a short run: the loss at its end, and how much the energies of a hundred data differ."""
-    trainer = Trainer(job(method, budget=20_000), DATA)
+    trainer = Trainer(job(method, budget=20_000), DATA, LABELS)
     while trainer.progress < 1:
         trainer.advance()
     trainer.finish()

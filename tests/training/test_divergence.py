@@ -20,7 +20,7 @@ from ebmbench.training.trainer import Trainer
 from ebmbench.workspace.files import read_json
 from tests.conftest import real_methods
 from tests.images import image_facts, images
-from tests.training.test_resume import DATA, SHORT, job
+from tests.training.test_resume import DATA, LABELS, SHORT, job
 
 FINE = {"loss": 0.1, "gradient_norm": 2.0, "lowest_energy": -3.0, "highest_energy": 4.0, "chain_gradient_norm": 1.5}
 
@@ -89,7 +89,7 @@ def test_valid_chains_that_stay_far_from_the_data_end_a_run(gap: float, side: st
 
 @pytest.mark.parametrize("method", real_methods())
 def test_the_energies_of_every_method_are_watched_and_cost_nothing(method: str) -> None:
-    one, blind = Trainer(job(method), DATA), Trainer(job(method), DATA)
+    one, blind = (Trainer(job(method), DATA, LABELS) for _ in range(2))
     one.advance()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Watch, "look", lambda *_: None)
@@ -97,7 +97,7 @@ def test_the_energies_of_every_method_are_watched_and_cost_nothing(method: str) 
         blind.advance()
     low, high = (one.watch.before[name] for name in ("lowest_energy", "highest_energy"))
     assert -100 < low < high < 1000
-    assert ("chain_gradient_norm" in one.watch.before) == (method in ("mle", "cd", "icd", "adance", "adabrm"))
+    assert ("chain_gradient_norm" in one.watch.before) == (method in ("mle", "cd", "icd", "jem", "adance", "adabrm"))
     assert one.meter.counts == blind.meter.counts
     assert all(torch.equal(a, b) for a, b in zip(one.parameters, blind.parameters, strict=True))
 

@@ -16,7 +16,7 @@ from ebmbench.training.job import Job
 from ebmbench.training.trainer import Trainer
 from tests.conftest import real_methods
 from tests.images import image_facts, images
-from tests.training.test_resume import DATA, IMAGES, SHORT, image_job, job
+from tests.training.test_resume import DATA, IMAGES, LABELS, SHORT, image_job, job
 
 SHAPE = (1, 8, 8)
 
@@ -42,7 +42,7 @@ class AllModules(nullcontext):
 
 def trained(one: Job, data: torch.Tensor, steps: int = 12) -> tuple[Trainer, int]:
     """A trainer after so many steps, and what torch counted meanwhile."""
-    trainer, counter = Trainer(one, data), FlopCounterMode(display=False)
+    trainer, counter = Trainer(one, data, LABELS), FlopCounterMode(display=False)
     counter.mod_tracker = AllModules()
     with counter:
         for _ in range(steps):
@@ -78,7 +78,7 @@ def test_a_forward_pass_costs_two_flops_for_each_weight_of_a_matrix() -> None:
 
 @pytest.mark.parametrize("method", real_methods())
 def test_looking_at_a_step_changes_no_bit_of_it(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    looked_at, plain = Trainer(job(method), DATA), Trainer(job(method), DATA)
+    looked_at, plain = (Trainer(job(method), DATA, LABELS) for _ in range(2))
     for _ in range(3):
         looked_at._update()
     monkeypatch.setattr(StepCost, "charge", lambda *_: nullcontext())

@@ -5,6 +5,8 @@ from pathlib import Path
 import pandas as pd
 
 from ebmbench.stages.train import join_histories
+from ebmbench.training.run import train
+from tests.training.test_resume import DATA, job
 
 
 def test_the_union_of_columns_is_kept_and_nothing_shifts(tmp_path: Path) -> None:
@@ -17,3 +19,9 @@ def test_the_union_of_columns_is_kept_and_nothing_shifts(tmp_path: Path) -> None
     assert frame["label"].tolist() == ["seed=0", "seed=1", "seed=1"]
     assert frame["loss"].tolist() == [0.5, 0.25, 0.125]
     assert frame["c"].isna().tolist() == [True, False, False]
+
+
+def test_a_number_that_is_not_known_at_the_first_row_leaves_a_gap(tmp_path: Path) -> None:
+    train(job("icd", budget=10_000), DATA, tmp_path / "work", tmp_path)  # a row after each step
+    entropy = pd.read_csv(tmp_path / "history.csv")["chain_entropy"]  # of past ends: the first step has none
+    assert entropy.isna().tolist() == [True] + [False] * (len(entropy) - 1)

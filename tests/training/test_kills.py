@@ -23,7 +23,7 @@ from ebmbench.workspace.store import Store
 from tests.conftest import real_methods
 from tests.training import kills
 from tests.training.test_divergence import diverging
-from tests.training.test_resume import DATA, job
+from tests.training.test_resume import DATA, LABELS, job
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,14 +34,14 @@ def small(method: str, policy: str = "record") -> Job:
 
 
 def whole(one: Job, folder: Path) -> dict[str, bytes]:
-    train(one, DATA, folder / "work", folder)
+    train(one, DATA, folder / "work", folder, labels=LABELS)
     return kills.contents(folder)
 
 
 @pytest.mark.parametrize("method", real_methods())
 def test_a_run_that_is_killed_again_and_again_ends_with_the_same_bytes(tmp_path: Path, method: str) -> None:
     expected = whole(small(method), tmp_path / "whole")
-    found = kills.stumble(small(method), DATA, tmp_path / "killed", random.Random(method), falls=3)
+    found = kills.stumble(small(method), DATA, tmp_path / "killed", random.Random(method), falls=3, labels=LABELS)
     assert kills.contents(found) == expected
 
 
@@ -51,7 +51,7 @@ def test_so_it_does_wherever_it_is_killed(tmp_path: Path, method: str) -> None:
     expected = whole(small(method), tmp_path / "whole")
     for seed in range(30):
         dice = random.Random(f"{method} {seed}")
-        found = kills.stumble(small(method), DATA, tmp_path / str(seed), dice, falls=dice.randrange(1, 6))
+        found = kills.stumble(small(method), DATA, tmp_path / str(seed), dice, dice.randrange(1, 6), LABELS)
         assert kills.contents(found) == expected, seed
 
 
@@ -147,10 +147,10 @@ from pathlib import Path
 import torch
 torch.set_num_threads(1)
 from ebmbench.training.run import train
-from tests.training.test_kills import DATA, small
+from tests.training.test_kills import DATA, LABELS, small
 work, result = map(Path, sys.argv[2:])
 result.mkdir(parents=True, exist_ok=True)
-train(small(sys.argv[1]), DATA, work, result, save_every=0.0)
+train(small(sys.argv[1]), DATA, work, result, save_every=0.0, labels=LABELS)
 """
 
 

@@ -21,13 +21,14 @@ from tests.images import image_facts, images
 
 SHORT = {"kind": "langevin", "steps": 2, "step_size": 1.0, "noise_std": 0.01, "clip": 0.1, "box": 1.0}
 DATA = torch.randn(500, 2, generator=stream(0, "data"))
+LABELS = (DATA[:, 0] > 0).long()
 
 
 def job(method: str, seed: int = 0, budget: int = 60_000) -> Job:
     settings = load("methods", method).Settings()
     model = load("models", settings.model).Settings(width=8, layers=2)
     training = Training(budget=budget, batch_size=32, rows=20, snapshots=[0.2, 0.5])
-    return Job(method, settings, {}, seed, training, model, gaussian_facts(2))
+    return Job(method, settings, {}, seed, training, model, replace(gaussian_facts(2), classes=list("ab")))
 
 
 IMAGES = {
@@ -70,11 +71,11 @@ MARKED = [pytest.param(*place, marks=[] if place == ("mle", 7) else pytest.mark.
 
 @pytest.mark.parametrize(("method", "rows"), MARKED)
 def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path: Path, method: str, rows: int) -> None:
-    kill_and_resume(tmp_path, job(method), DATA, rows)
+    kill_and_resume(tmp_path, job(method), DATA, rows, LABELS)
 
 
 BINARY = {
-    "rbm": ("mle", {"model": "rbm", "sampler": {"kind": "block_gibbs"}, "buffer": 20}),
+    "rbm": ("mle", {"model": "rbm", "sampler": {"kind": "block_gibbs"}, "buffer": 20, "replace": "oldest"}),
     "dbm": ("cd", {"model": "dbm", "sampler": {"kind": "block_gibbs"}, "persistent": True, "chains": 20}),
     "dbn": ("cd", {"model": "dbn", "sampler": {"kind": "tempering", "levels": 3}}),
     "boltzmann": ("ratio_matching", {"model": "boltzmann", "units": 2}),
@@ -103,17 +104,17 @@ def test_so_does_one_on_images(tmp_path: Path, model: str) -> None:
     kill_and_resume(tmp_path, one, images(30, tuple(one.facts.shape)), rows=5)
 
 
-def kill_and_resume(tmp_path: Path, one: Job, data: Tensor, rows: int) -> None:
+def kill_and_resume(tmp_path: Path, one: Job, data: Tensor, rows: int, labels: Tensor | None = None) -> None:
     for name in ("whole", "killed", "result"):
         (tmp_path / name).mkdir()
-    train(one, data, tmp_path, tmp_path / "whole")
+    train(one, data, tmp_path, tmp_path / "whole", labels=labels)
     workshop = tmp_path / "workshop"
     with pytest.MonkeyPatch.context() as patch:
         killed_after(patch, rows)
         with pytest.raises(Killed):
-            train(one, data, workshop, tmp_path / "killed", save_every=0.0)
+            train(one, data, workshop, tmp_path / "killed", save_every=0.0, labels=labels)
     assert (workshop / "checkpoint.safetensors").exists()
-    train(one, data, workshop, tmp_path / "result")
+    train(one, data, workshop, tmp_path / "result", labels=labels)
     kept = [file.name for file in (tmp_path / "whole").glob("snapshot-*.safetensors")]
     assert len(kept) == 2
     for file in ("model.safetensors", "status.json", "history.csv", *kept):
@@ -174,7 +175,7 @@ def test_a_damaged_checkpoint_is_not_gone_on_with(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", real_methods())
 def test_the_budget_is_spent_and_not_overspent_by_more_than_a_step(method: str) -> None:
-    trainer = Trainer(job(method), DATA)
+    trainer = Trainer(job(method), DATA, LABELS)
     before = 0
     while trainer.progress < 1:
         before = trainer.meter.counts.passes if trainer.step else 0

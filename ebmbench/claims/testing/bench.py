@@ -42,7 +42,7 @@ class Bench:
     ) -> Run:
         """A model trained as the benchmark trains it: `bench.train(mle, mle.Settings(…), data, mlp.Settings(), …)`."""
         job = Job(_name(method), settings, {}, seed, training, model, data.facts)
-        return train_run(job, data.train, self.store)
+        return train_run(job, data.train, self.store, data.train_labels)
 
     def classifier(self, data: Data) -> ReferenceClassifier:
         """The reference classifier of labelled images, on whose features FID looks."""

@@ -16,13 +16,13 @@ MAIN = "dataset.py"  # of a source that is a folder
 
 
 def describe_entry(entry: Dataset) -> dict[str, Any]:
-    """An entry of `datasets` without its overrides, on which the data do not depend."""
-    return entry.model_dump(exclude={"overrides"})
+    """An entry of `datasets` without its overrides and outliers, on which the data do not depend."""
+    return entry.model_dump(exclude={"overrides", "outliers"})
 
 
-def source_path(root: Path, source: str, name: str) -> Path:
+def source_path(root: Path, source: str, name: str, key: str = "source") -> Path:
     """The file that a dataset's entry names; it must be there, inside the project."""
-    found = f"{PARAMS_YAML}: datasets.{name}.source: found {source!r}"
+    found = f"{PARAMS_YAML}: datasets.{name}.{key}: found {source!r}"
     try:
         path = (root / source).resolve()
         path = path / MAIN if path.is_dir() else path

@@ -2,8 +2,9 @@
 
 The order: the folder that `EBMBENCH_DATA` names, `params.yaml: data.root`, a package of the system, an earlier
 download, the network. In each folder: `<dataset>/`, torchvision's own layout, and the folder itself.
-A file is used only if its MD5 sum is the published one, so a half-finished copy is never mistaken for data. MD5 is what
-the publishers and torchvision give: it finds damage and other files, it does not vouch for the publisher.
+A file is used only if its sum is the known one, so a half-finished copy is never mistaken for data. MD5 is what the
+publishers and torchvision give: it finds damage and other files, it does not vouch for the publisher. A sum of 64
+digits is SHA-256.
 """
 
 import gzip
@@ -30,14 +31,14 @@ LARGEST = 1 << 30  # bytes that any file unpacks to: the largest of the publishe
 
 @dataclass(frozen=True)
 class RequiredFile:
-    """A file under any of some names, and the MD5 sums it may have: its own, or of its content if it is a `.gz`.
+    """A file under any of some names, and the sums it may have: its own, or of its content if it is a `.gz`.
 
-    A file without a published sum is used only if sums are not checked; a folder has none. A pickled file is always
+    A file without a known sum is used only if sums are not checked; a folder has none. A pickled file is always
     checked, since reading a pickle runs it.
     """
 
     names: tuple[str, ...]
-    md5: tuple[str, ...] = ()
+    sums: tuple[str, ...] = ()
     folder: bool = False
     pickled: bool = False
 
@@ -50,7 +51,7 @@ class RequiredFile:
         """What is wrong with the file at `path`, as one line that names it, or None."""
         if self.folder or not (verify or self.pickled):
             return None
-        words = describe_damage(path, self.md5)
+        words = describe_damage(path, self.sums)
         if words is None or verify:
             return words
         return f"{words}; a pickle is a program, so it is read only with its published sum"
@@ -155,12 +156,13 @@ def describe_damage(path: Path, expected: tuple[str, ...]) -> str | None:
     A `.gz` may be packed anew (Debian does so): other bytes, the same content.
     """
     if not expected:
-        return f"{path}: found no published MD5 sum to check it by, allowed: the archive that it comes from"
+        return f"{path}: found no published sum to check it by, allowed: the archive that it comes from"
+    kind = "sha256" if len(expected[0]) == 64 else "md5"
     with path.open("rb") as file:
-        found = _md5(file)
-    if found in expected or (path.suffix == ".gz" and _md5_of_content(path) in expected):
+        found = _sum(file, kind)
+    if found in expected or (path.suffix == ".gz" and _sum_of_content(path, kind) in expected):
         return None
-    return f"{path}: damaged or another file: found MD5 {found}, expected {' or '.join(expected)}"
+    return f"{path}: damaged or another file: found {kind.upper()} {found}, expected {' or '.join(expected)}"
 
 
 def read_chunks(file: BinaryIO | gzip.GzipFile) -> Iterator[bytes]:
@@ -173,16 +175,16 @@ def read_chunks(file: BinaryIO | gzip.GzipFile) -> Iterator[bytes]:
         yield chunk
 
 
-def _md5(file: BinaryIO | gzip.GzipFile) -> str:
-    whole = hashlib.md5(usedforsecurity=False)
+def _sum(file: BinaryIO | gzip.GzipFile, kind: str) -> str:
+    whole = hashlib.new(kind, usedforsecurity=False)
     for chunk in read_chunks(file):
         whole.update(chunk)
     return whole.hexdigest()
 
 
-def _md5_of_content(path: Path) -> str | None:
+def _sum_of_content(path: Path, kind: str) -> str | None:
     try:
         with gzip.open(path, "rb") as file:
-            return _md5(file)
+            return _sum(file, kind)
     except (OSError, EOFError, zlib.error):
         return None

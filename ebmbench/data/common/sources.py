@@ -13,7 +13,7 @@ import importlib.util
 import inspect
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,6 +30,7 @@ from ebmbench.core.dataset import UNVERIFIED, Facts, from_levels
 from ebmbench.core.streams import stream
 from ebmbench.data.common.arrays import add_channels, are_images, check_rows, encode_labels, read_arrays, to_rows
 from ebmbench.data.common.densities import Density, Table
+from ebmbench.data.common.download import DownloadError, RemoteFile
 from ebmbench.data.common.entries import MAIN, describe_entry, is_binary, source_path
 from ebmbench.data.common.files import Files
 from ebmbench.data.common.images import DATA_SEED, Images, check_images, image_facts
@@ -88,12 +89,12 @@ class Truth:
     origin: dict[str, Any]
 
 
-def open_source(name: str, entry: Dataset, root: Path) -> Source:
-    """Read a dataset's source and split it."""
+def open_source(name: str, entry: Dataset, root: Path, fetch: bool = True) -> Source:
+    """Read a dataset's source and split it; published files that are not here are downloaded, unless not `fetch`."""
     path, reads = source_path(root, entry.source, name), Reads(root)
     if path.suffix == ".py":
         with _watch(reads, entry, name):
-            source = _open_python(name, entry, path, reads)
+            source = _open_python(name, entry, path, reads, fetch)
     else:
         reads.files[entry.source] = sha256_of(path)
         rows, labels = read_arrays(path, name)
@@ -188,11 +189,11 @@ def _split_arrays(name: str, entry: Dataset, path: Path, rows: np.ndarray, label
     return _image_source(name, Images(x[train], x[test], *known), "unknown", classes)
 
 
-def _open_python(name: str, entry: Dataset, path: Path, reads: Reads) -> Source:
+def _open_python(name: str, entry: Dataset, path: Path, reads: Reads, fetch: bool) -> Source:
     module = _module(path, reads)
     function = _function(module, entry, name)
     if _reads_files(function):
-        return _open_images(name, entry, module, function, reads)
+        return _open_images(name, entry, module, function, reads, fetch)
     density = _density(function)
     sampler = _sampler(function, density, entry.source, name)
     sizes = {"train": entry.train, "test": entry.test}
@@ -236,11 +237,12 @@ def _sampler(function: Callable[..., Any], density: Density | None, source: str,
 
 
 def _open_images(
-    name: str, entry: Dataset, module: ModuleType, function: Callable[[Files], Images], reads: Reads
+    name: str, entry: Dataset, module: ModuleType, function: Callable[[Files], Images], reads: Reads, fetch: bool
 ) -> Source:
     reads.leave_out(reads.root / PARAMS_YAML)  # read by us, not by the source
     data_root = load_params(reads.root).data.root
     files = Files.from_settings(Path(entry.source).stem, (entry.train, entry.test), reads.root, data_root)
+    files = files if fetch else replace(files, download=_refuse_download)
     reads.leave_out(*files.roots, files.downloads)  # published files, each checked by its sum
     verified = files.verify or not getattr(module, "FILES", True)  # a dataset without files has none to doubt
     licence = getattr(module, "LICENCE", "unknown") + ("" if verified else UNVERIFIED)
@@ -250,6 +252,10 @@ def _open_images(
         is_binary(module, name, images.train, images.test)
         return Source(images.train, images.test, None, licence, verified=verified, binary=True)
     return _image_source(name, images, licence, getattr(module, "CLASSES", []), verified)
+
+
+def _refuse_download(remotes: Sequence[RemoteFile], folder: Path) -> None:
+    raise DownloadError("nothing is downloaded for a comparison alone")
 
 
 def _image_source(name: str, images: Images, licence: str, classes: list[str], verified: bool = True) -> Source:

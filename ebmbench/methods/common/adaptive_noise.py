@@ -22,7 +22,7 @@ from ebmbench.core.energy import Energy
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw
 from ebmbench.samplers import mala
-from ebmbench.samplers.common.buffer import Buffer
+from ebmbench.samplers.common.buffer import Buffer, Replace
 from ebmbench.samplers.common.chain import Chain
 from ebmbench.samplers.common.choice import Sampler
 
@@ -61,6 +61,7 @@ class AdaptiveNoiseSettings(method.Settings):
     temperature: float | None = Field(None, gt=0, description="T of the ratio; null: the sampler's own")
     buffer: int = Field(2_000, ge=1, description="persistent chains; 10 000 in the thesis")
     rejuvenation: float = Field(0.01, ge=0, le=1, description="fraction of drawn chains that restart from noise")
+    replace: Replace = "drawn"
 
     @model_validator(mode="after")
     def _has_a_temperature(self) -> Self:
@@ -80,7 +81,7 @@ class AdaptiveNoise(method.Method):
         super().__init__(settings, facts)
         self.sampler = settings.sampler.fit_to(facts)
         self.temperature = self.sampler.temperature if settings.temperature is None else settings.temperature
-        self.buffer = Buffer(settings.buffer, facts.shape)
+        self.buffer = Buffer(settings.buffer, facts.shape, settings.replace)
         self.register_buffer("taken", torch.zeros((), dtype=torch.int64))
 
     def initialise(self, draw: Draw, network: nn.Module) -> Self:

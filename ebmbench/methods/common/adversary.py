@@ -8,20 +8,16 @@ gradient, so the energy's optimiser and averages pass it by. Its passes are coun
 whose objective or gradient is not finite is not made; the watch of the run sees both and ends it.
 """
 
-import math
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import torch
 from pydantic import Field
-from torch import Generator, Tensor, nn
-from torch.nn.functional import silu
+from torch import Tensor, nn
 
 from ebmbench.core import method
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw
-from ebmbench.core.torch_compat import skip_init
 from ebmbench.samplers.common.choice import Sampler
 
 BETAS = (0.5, 0.999)  # less momentum than usual: the other player moves the target (Radford et al. 2016)
@@ -78,25 +74,3 @@ class Adversary(nn.Module):
         options: dict[str, Any] = {"weight_decay": 0.0, "eps": 1e-8, "amsgrad": False, "maximize": self.maximises}
         steps = [self.taken] * count
         torch._fused_adam_(weights, gradients, means, squares, [], steps, lr=rate, beta1=beta1, beta2=beta2, **options)
-
-
-class Perceptron(nn.Module):
-    """`(B, inputs) -> (B, outputs)` with two hidden layers; it starts at zero."""
-
-    def __init__(self, inputs: int, width: int, outputs: int) -> None:
-        super().__init__()
-        sizes = [inputs, width, width, outputs]
-        self.layers = nn.ModuleList(skip_init(nn.Linear, i, o) for i, o in pairwise(sizes))
-
-    def initialise(self, generator: Generator) -> None:
-        """Draw the weights: hidden layers as those of the energies, the last zero."""
-        for gain, bound, layer in zip((3.0, math.sqrt(2), 0.0), (1.5, 0.0, 0.0), self.layers, strict=True):
-            assert isinstance(layer, nn.Linear)
-            nn.init.normal_(layer.weight, std=gain / math.sqrt(layer.in_features), generator=generator)
-            nn.init.uniform_(layer.bias, -bound, bound, generator=generator)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """The layers one after the other."""
-        first, second, last = self.layers
-        output: Tensor = last(silu(second(silu(first(x)))))
-        return output

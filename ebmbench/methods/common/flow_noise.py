@@ -24,12 +24,13 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import softplus
 
 from ebmbench.core import method
+from ebmbench.core.critic import Perceptron
 from ebmbench.core.dataset import LARGEST, Facts
 from ebmbench.core.energy import Energy
 from ebmbench.core.meter import Meter
 from ebmbench.core.noise import Gaussian
 from ebmbench.core.streams import Draw
-from ebmbench.methods.common.adversary import Adversary, AdversarySettings, Perceptron
+from ebmbench.methods.common.adversary import Adversary, AdversarySettings
 
 INFLATION, SHRINKAGE = 1.2, 0.02  # of the first Gaussian: nce's, and enough for pixels that never change
 BOUND = 2.0  # the largest logarithm of a coupling's factor

@@ -60,6 +60,8 @@ class Evaluation:
     train: Tensor | None = None
     features: Path | None = None  # the folder of the dataset's reference classifier
     shared: Shared | None = None  # what all models of the dataset have in common, if it is stored
+    data: Path | None = None  # the folder of the prepared dataset
+    labels: Tensor | None = None  # of the test events
 
     @cached_property
     def grid(self) -> Quadrature:

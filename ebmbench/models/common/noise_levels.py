@@ -4,7 +4,7 @@ With m and s the data's mean and deviation, a network gets u = (x − m)/√(s²
 one at every level.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -31,6 +31,7 @@ def level_inputs(network: Any, x: Tensor, sigma: Tensor | float) -> Inputs:
 class ScoreNetwork(nn.Module):
     """Base of networks that give the score as a vector: `forward(u, t)` predicts minus the noise, `(B, *event)`."""
 
+    has_energy: ClassVar[bool] = False
     centre: Tensor
     scale: Tensor
 
@@ -51,11 +52,3 @@ class ScoreLevel:
             inputs = level_inputs(self.network, x, self.sigma)
             vector: Tensor = self.network(inputs.u, inputs.t) / inputs.sigma
         return vector
-
-    def score_and_curvature(self, x: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
-        """s(x, σ) and vᵀ∇s(x, σ)v for directions `(M, B, *event)`, one way back for each; weights are constants."""
-        with torch.enable_grad():
-            x = x.detach().requires_grad_(True)
-            s = self.score(x, create_graph=True)
-            along = [torch.autograd.grad((s * v).sum(), x, retain_graph=True)[0] * v for v in directions]
-        return s.detach(), torch.stack([product.flatten(1).sum(1) for product in along])

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import conv2d, conv_transpose2d, fold, linear
 
+from ebmbench.core.energy import marginal
 from ebmbench.models.common.activations import Activation
 
 FEW = 3  # channels of an image
@@ -119,7 +120,11 @@ class Convolution:
 
 
 class Stack:
-    """f(x), `(B, …) -> (B,)`: layers with an activation after each but the last, which has one output."""
+    """f(x), `(B, …) -> (B,)`: layers with an activation after each but the last, which has one output.
+
+    A head with K outputs f_k, the energies of classes, gives f = −log Σ_k exp(−f_k), whose gradient is Σ_k p_k ∇f_k
+    with p the softmax of −f.
+    """
 
     def __init__(self, layers: Sequence[Layer], head: Linear, activation: Activation) -> None:
         self.layers, self.head, self.activation = layers, head, activation
@@ -130,16 +135,19 @@ class Stack:
         """f(x)."""
         for layer in self.layers:
             x = self.activation.value(layer(x))
-        return self.head(x).squeeze(-1)
+        return self._pool(self.head(x))
 
     def value_and_descent(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """f(x) and −∇f(x)."""
         inputs = self._activation_inputs(x)
-        return self.head(self.activation.value(inputs[-1])).squeeze(-1), self._descent(inputs)
+        return self._pool(self.head(self.activation.value(inputs[-1]))), self._descent(inputs)
 
     def descent(self, x: Tensor) -> Tensor:
         """−∇f(x), for which the last hidden layer's activation is not needed."""
         return self._descent(self._activation_inputs(x))
+
+    def _pool(self, outputs: Tensor) -> Tensor:
+        return outputs.squeeze(-1) if len(self.head.weight) == 1 else marginal(-outputs)
 
     def _activation_inputs(self, x: Tensor) -> list[Tensor]:
         """a₁ … a_L."""
@@ -149,7 +157,8 @@ class Stack:
         return inputs
 
     def _descent(self, inputs: list[Tensor]) -> Tensor:
-        back, g = self.activation.back, self._downhill(inputs[-1])
+        back, plain = self.activation.back, len(self.head.weight) == 1
+        g = self._downhill(inputs[-1]) if plain else self._shared_downhill(inputs[-1])
         for layer, a in zip(reversed(self.layers), reversed(inputs), strict=True):
             g = layer.back(back(g, a))
         return g
@@ -159,3 +168,7 @@ class Stack:
         if self._rows.shape[0] != h.shape[0]:
             self._rows = self._row.expand(h.shape[0], -1).contiguous()
         return self._rows
+
+    def _shared_downhill(self, a: Tensor) -> Tensor:
+        """−Σ_k p_k w_k for each event."""
+        return torch.softmax(-self.head(self.activation.value(a)), 1) @ self._row

@@ -19,7 +19,7 @@ KINDS = ("short", "long")  # the first that a method has is shown
 CHAINS = (4, 3, 2)  # as many as the size of the file allows
 TITLE, STEPS, BETWEEN = 24, 20, 12  # pixels: above a block, for the numbers of steps, between blocks
 
-Block = tuple[str, str, Any, Any]  # name, note, chains (N, T, C, H, W), steps (T,)
+Block = tuple[str, str, Any, list[str]]  # name, note, chains (N, T, C, H, W), a heading for each of the T columns
 
 
 def draw(results: Results, folder: Path) -> list[Image]:
@@ -30,7 +30,13 @@ def draw(results: Results, folder: Path) -> list[Image]:
 
 def _figure(dataset: str, found: list[tuple[ImageRun, str]], folder: Path) -> Image:
     blocks = [
-        (one.name, f"{kind}, {one.quality}", one.arrays["chain"], one.arrays["chain_steps"]) for one, kind in found
+        (
+            one.name,
+            f"{kind}, {one.quality}",
+            one.arrays["chain"],
+            [brief(int(step)) for step in one.arrays["chain_steps"]],
+        )
+        for one, kind in found
     ]
     page, _ = fit_largest(lambda chains: draw_blocks(blocks, chains), CHAINS)
     file = f"chains-{dataset}.png"
@@ -63,16 +69,16 @@ def draw_blocks(blocks: list[Block], chains: int) -> Picture.Image:
     height, width = blocks[0][2].shape[-2:]
     scale = enlargement(width)
     step_x, step_y = width * scale + GAP, height * scale + GAP
-    wide = max(len(steps) for *_, steps in blocks) * step_x + BETWEEN
+    wide = max(len(headings) for *_, headings in blocks) * step_x + BETWEEN
     high = TITLE + STEPS + chains * step_y + BETWEEN // 2
     across = max(1, min(len(blocks), PAGE // wide))
     page = Canvas(across * wide, -(-len(blocks) // across) * high)
-    for place, (name, note, images, steps) in enumerate(blocks):
+    for place, (name, note, images, headings) in enumerate(blocks):
         left, top = place % across * wide + BETWEEN // 2, place // across * high
         page.write(name, left, top + 18, bold=True, at="left")
         page.write(note, left + wide - BETWEEN - GAP, top + 18, at="right")
-        for column, step in enumerate(steps):
-            page.write(brief(int(step)), left + (column + 0.5) * step_x, top + TITLE + STEPS - 5, size=8)
+        for column, heading in enumerate(headings):
+            page.write(heading, left + (column + 0.5) * step_x, top + TITLE + STEPS - 5, size=8)
             for row, image in enumerate(images[:chains, column]):
                 page.paste(image, left + column * step_x, top + TITLE + STEPS + row * step_y, scale)
     return page.image()

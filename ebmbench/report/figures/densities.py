@@ -10,9 +10,11 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import PowerNorm
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ebmbench.report.figures.maps import (
+    Array,
     Panel,
     draw_points,
     empty_panel,
@@ -50,20 +52,10 @@ def _figure(dataset: str, found: list[Panel], metric: str, folder: Path) -> Imag
     figure, axes = grid(shown, BAR)
     norm, window = PowerNorm(0.5, vmin=0.0, vmax=_top(found, truth)), limits(found)
     for axis, panel in zip(axes, shown, strict=True):
-        _map(axis, panel, norm)
+        draw_map(axis, panel, panel.density, norm)
         outline(axis, truth if panel.density is not None else None)
         frame_panel(axis, panel.title, window)
-    bar = figure.colorbar(
-        ScalarMappable(norm, density_colours()),
-        ax=axes,
-        location="bottom",
-        shrink=0.6,
-        aspect=40,
-        pad=0.01,
-        extend="max",
-        ticks=MaxNLocator(4),
-    )
-    bar.set_label("density (√ scale)")
+    draw_scale(figure, axes, norm)
     save(figure, folder / f"density-{dataset}.png")
     beside = f"{first.name} and " if first is not None else ""
     run = f"median run by {metric}" if any(one.value is not None for one in found) else "first good run"
@@ -89,15 +81,30 @@ def _top(found: list[Panel], truth: Panel | None) -> float:
     return max(float(one.density.max()) for one in found if one.density is not None)
 
 
-def _map(axis: Axes, panel: Panel, norm: PowerNorm) -> None:
-    """The map of a panel, the points of data, or a grey ground that says that there is no map."""
+def draw_scale(figure: Figure, axes: list[Axes], norm: PowerNorm) -> None:
+    """The scale of colours below all panels."""
+    bar = figure.colorbar(
+        ScalarMappable(norm, density_colours()),
+        ax=axes,
+        location="bottom",
+        shrink=0.6,
+        aspect=40,
+        pad=0.01,
+        extend="max",
+        ticks=MaxNLocator(4),
+    )
+    bar.set_label("density (√ scale)")
+
+
+def draw_map(axis: Axes, panel: Panel, density: Array | None, norm: PowerNorm) -> None:
+    """A density of a panel, the points of data, or a grey ground that says that there is no map."""
     if panel.name == "data":
         draw_points(axis, panel.arrays["data"], INK)
         return
-    if panel.density is None:
+    if density is None:
         empty_panel(axis, "no density")
         return
     x, y = panel.arrays["x"], panel.arrays["y"]
     extent = (float(x[0]), float(x[-1]), float(y[0]), float(y[-1]))
     colours = density_colours()
-    axis.imshow(panel.density, colours, norm, origin="lower", extent=extent, interpolation="bilinear")
+    axis.imshow(density, colours, norm, origin="lower", extent=extent, interpolation="bilinear")

@@ -25,8 +25,8 @@ from ebmbench.workspace.layout import BASELINES
 Array = NDArray[np.float64]
 Window = tuple[tuple[float, float], tuple[float, float]]
 ACROSS = (4, 5)  # panels beside each other: of these, what leaves the fewest places empty
-ARRAYS = ("x", "y", "truth", "data")  # that all runs share
-OWN = ("model", "samples", "path", "path_steps")
+ARRAYS = ("x", "y", "truth", "data", "composed_truth", "turn")  # that all runs share
+OWN = ("model", "samples", "path", "path_steps", "composed", "composed_kl")
 TITLE = 0.23  # inches of a line of a title
 LONGEST = 14  # letters of a name on one line
 SUPPORT = 1e-3  # of the largest density; METHODS.md counts the mass outside as off the support

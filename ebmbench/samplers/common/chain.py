@@ -35,6 +35,7 @@ class SamplerSettings(BaseModel):
 
     kind: Any
     steps: int = Field(10, ge=1)
+    needs_energy: ClassVar[bool] = True  # or the score alone moves chains
     moves_binary: ClassVar[bool] = False  # whether events of 0 and 1 stay such events
     needs_machine: ClassVar[tuple[str, ...]] = ()  # "real", "binary": for such data the energy must offer Gibbs sweeps
 
