@@ -54,6 +54,7 @@ def test_with_the_best_critic_it_is_the_fisher_divergence(shift: float, variance
 def test_the_truth_gets_zero_within_its_error(d: int) -> None:
     found = stein.compute(judge(gaussian(0.0, 1.0), normal(4000, d)))
     assert abs(found.value) <= 4 * found.error
+    assert (found.value == 0) == found.protocol.endswith("no critic was better than none")
 
 
 @pytest.mark.parametrize(("shift", "variance", "d"), [(1.0, 1.0, 1), (0.7, 1.0, 2), (0.0, 0.5, 2), (0.0, 0.6, 10)])
