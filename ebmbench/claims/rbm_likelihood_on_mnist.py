@@ -64,9 +64,9 @@ CLAIM = Claim(
     "units look for (weights, white is positive), and beside it that of a Gaussian–Bernoulli machine after five epochs "
     "on grey values. Below: test digits of which the lower half is covered (grey), and "
     "what clamped Gibbs chains of the centred machine put there: the mean of 100 chains, and two of them.",
-    pilots="Batches drawn with replacement and chains from data, as the benchmark trains, gave −143.95, −141.04, −140.83 "
-    "centred and −145.48, −146.84, −145.70 plain at these seeds. Order of batches, first chains and offsets were then "
-    "made those of the source's code; the rule stayed.",
+    pilots="Batches drawn with replacement and chains from data, as the benchmark trains, gave −143.95, −141.04, "
+    "−140.83 centred and −145.48, −146.84, −145.70 plain at these seeds. Order of batches, first chains and offsets "
+    "were then made those of the source's code; the rule stayed.",
 )
 
 BINARY = ("centred", "plain")
