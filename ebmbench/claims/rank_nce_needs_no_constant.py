@@ -36,6 +36,7 @@ CLAIM = Claim(
     "With a constant for each context binary NCE is right too: the constant alone is at fault.",
     seeds=5,
     arms=("population", "samples"),
+    offset=10,
     criteria=(
         Criterion("rank", "error of ranking at the population's optimum", "below", 1e-8, exact=True),
         Criterion("one", "the same of binary NCE, one learned constant", "above", 0.02, exact=True),
@@ -60,6 +61,8 @@ CLAIM = Claim(
     ),
     caption="Left: error of the parameters by the number of data, root mean square of eight samples, a line per seed; "
     "dotted, the errors of binary NCE in the population. Right: errors in the population, a dot per seed.",
+    pilots="No rule was changed. The first ten seeds are skipped: at some of them the search for the optimum stopped at "
+    "1e-8, from rounding, or failed, and it was mended then.",
 )
 
 CONTEXTS, OUTCOMES, FEATURES, NOISE = 4, 6, 3, 2
@@ -151,7 +154,7 @@ def minimum(loss: Callable[[Tensor], Tensor], size: int) -> Tensor:
     w, slope = torch.zeros(size, dtype=torch.float64), torch.func.grad(loss)
     for _ in range(60):
         step = torch.linalg.solve(torch.func.jacrev(slope)(w), slope(w))
-        while step.norm() > 1e-9 and not loss(w - step) < loss(w):
+        while step.norm() > 1e-4 and not loss(w - step) < loss(w):  # nearer, the fall is lost in rounding
             step = step / 2
         w = w - step
         if step.norm() < 1e-9:
