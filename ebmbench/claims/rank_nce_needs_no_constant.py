@@ -61,8 +61,8 @@ CLAIM = Claim(
     ),
     caption="Left: error of the parameters by the number of data, root mean square of eight samples, a line per seed; "
     "dotted, the errors of binary NCE in the population. Right: errors in the population, a dot per seed.",
-    pilots="No rule was changed. The first ten seeds are skipped: at some of them the search for the optimum stopped at "
-    "1e-8, from rounding, or failed, and it was mended then.",
+    pilots="No rule was changed. The first ten seeds are skipped: at some of them the search for the optimum stopped "
+    "at 1e-8, from rounding, or failed, and it was mended then.",
 )
 
 CONTEXTS, OUTCOMES, FEATURES, NOISE = 4, 6, 3, 2
@@ -136,7 +136,7 @@ def binary(theta: Tensor, constants: Tensor, features: Tensor, tuples: Tensor) -
         events = noise[None].expand(NOISE, -1)
         return nce.noise_contrastive(lambda u: e[u[:, 0], u[:, 1]], zero, datum[None], events, log_uniform)
 
-    others = [dim for dim in range(2, NOISE + 2)]
+    others = list(range(2, NOISE + 2))
     of_datum = tuples.sum(others).flatten()
     of_noise = torch.stack([tuples.sum([d for d in range(1, NOISE + 2) if d != dim]) for dim in others]).mean(0)
     at_datum = torch.vmap(lambda u: one(u, places[0]))(places)

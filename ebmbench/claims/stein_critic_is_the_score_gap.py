@@ -161,6 +161,6 @@ def draw(figure: Figure, seeds: Sequence[Arms]) -> None:
     left.legend(loc="lower right")
     one = seeds[0]["0.5"]
     right.contourf(*one["at"].reshape(50, 50, 2).transpose(2, 0, 1), one["density"], levels=6, cmap="Greys", alpha=0.6)
-    for key, shade, width in (("best", PALETTE[4], 0.012), ("f", PALETTE[0], 0.004)):
-        right.quiver(*one["places"].T, *one[key].T, color=shade, width=width, angles="xy", scale=30)
+    for key, shade, width in (("best", PALETTE[4], 0.009), ("f", PALETTE[0], 0.003)):
+        right.quiver(*one["places"].T, *one[key].T, color=shade, width=width, angles="xy", scale=60)
     right.set(xticks=[], yticks=[], aspect="equal")

@@ -1,4 +1,4 @@
-"""The KL term beside mle: the chain of the matrix is Langevin's, the term pulls chains to the model, ratios are told."""
+"""The KL term beside mle: the matrix is a Langevin step, the term pulls chains to the model, ratios are told."""
 
 import numpy as np
 import pytest
@@ -51,13 +51,14 @@ def test_along_its_own_gradient_the_term_pulls_chains_to_the_model() -> None:
     assert (moved < value).all()
 
 
-def test_exact_likelihood_learns_and_signs_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_heavy_term_goes_its_signs_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the flipped sign chains run after a model that runs away from them, with the right one neither moves."""
     monkeypatch.setattr(claim, "STEPS", 60)
+    monkeypatch.setattr(claim, "WEIGHT", 30.0)
     data = claim.densities(stream(0, "data"))
-    ends = {sign: claim.train(data, 0.1, sign) for sign in (None, 1.0, 0.0, -1.0)}
-    assert (ends[None][0][-1] < 0.5 * ends[None][0][0]).all()
-    chains = [float(ends[sign][1][-1].log().mean()) for sign in (1.0, 0.0, -1.0)]
-    assert chains == sorted(chains)
+    exact, flipped, right = (claim.train(data, 0.1, sign) for sign in (None, 1.0, -1.0))
+    assert (exact[0][-1] < 0.5 * exact[0][0]).all()
+    assert (flipped[1][-1] > 3 * right[1][-1]).all()
 
 
 def test_ratios_are_of_the_last_quarter_and_of_the_worse_step() -> None:

@@ -73,10 +73,10 @@ def test_a_softmax_without_the_datum_is_seen(monkeypatch: pytest.MonkeyPatch) ->
     assert found["each"]
 
 
-def test_noise_with_the_wrong_weight_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_loss_that_is_not_proper_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(energy: Any, c: Tensor, x: Tensor, noise: Tensor, log_noise: Any) -> Tensor:
         on_data, on_noise = log_ratio(energy, c, x, noise, log_noise)
-        return softplus(-on_data).mean() + (0.1 * softplus(on_noise) + 0.05 * on_noise).mean()
+        return softplus(-1.5 * on_data).mean() + softplus(on_noise).mean()
 
     monkeypatch.setattr(nce, "noise_contrastive", wrong)
     found = met()
