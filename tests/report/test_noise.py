@@ -9,10 +9,12 @@ import pandas as pd
 import pytest
 
 from ebmbench.config import registry
+from ebmbench.report.results.frame import collect
 from ebmbench.report.results.suite import Results
-from ebmbench.report.results.table import load_results
 from ebmbench.report.sections import noise
 from ebmbench.workspace import code_hash
+from tests.report.fixtures import Params
+from tests.report.image_suite import write_images
 from tests.report.printed import Table, expect_median, parse, rows_of, values_of
 
 NAMES = ["nce", *(f"adance interval={interval}" for interval in (1, 5, 10, 20)), "cnce"]
@@ -29,9 +31,9 @@ def real_methods(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def frame(report: Path, image_report: Path) -> pd.DataFrame:
+def frame(root: Path, params: Params, image_params: Params, tmp_path: Path) -> pd.DataFrame:
     """Two toys and digits: one run of cnce diverged, adance is swept and failed on one toy, and nce learns log Z."""
-    toys, images = load_results(report), load_results(image_report)
+    toys, images = collect(root, params), collect(write_images(tmp_path / "images"), image_params)
     toys["method"] = toys["method"].replace({"mle": "nce", "ncsn": "cnce"})
     toys["metric"] = toys["metric"].where(toys["method"] != "nce", toys["metric"].replace("fisher", "log_z_error"))
     images["method"] = images["method"].replace({"nce": "", "cd": "cnce", "mle": "nce"})

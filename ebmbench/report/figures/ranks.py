@@ -32,6 +32,8 @@ SIZE = 9  # of the names, in points
 NARROWEST = 1.8  # inches of the first panel; longer names make the figure wider than a page
 TILT = 40  # degrees of the names above the matrix
 WORSE, BETTER = "#E8974E", "#1F4E99"
+MOST = 10  # methods whose probabilities are written out, `0.25`; those of more are short, `.25`, to fit their cells
+SHORT = {"0.00": "0", "1.00": "1"}
 DARK = 0.8  # the probability from which on a number is better read in white
 BELOW = 0.27  # of a row, where the dots of seeds stand
 
@@ -118,13 +120,14 @@ def _matrix(axis: Axes, names: list[str], better: Estimate) -> None:
 def _number(axis: Axes, row: int, column: int, better: Estimate) -> None:
     value = float(better.mean[row, column])
     clear = better.low[row, column] > 0.5 or better.high[row, column] < 0.5
+    text, many = format_fixed(value, PLACES), len(better.mean) > MOST
     axis.text(
         column + 0.5,
         row + 0.5,
-        format_fixed(value, PLACES),
+        SHORT.get(text, text.removeprefix("0")) if many else text,
         ha="center",
         va="center",
-        fontsize=8,
+        fontsize=6.5 if many else 8,
         fontweight="bold" if clear else "normal",
         color="white" if value > DARK else INK,
     )

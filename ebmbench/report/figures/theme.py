@@ -103,7 +103,9 @@ def line_style(name: str, names: Iterable[str]) -> dict[str, Any]:
     own = [one for one in names if one.split(" ")[0] == name.split(" ")[0]]
     place = own.index(name) if name in own else 0
     pair = {"color": colour(name), "marker": marker(name)}
-    return pair | {"linestyle": LINES[place % len(LINES)], "fillstyle": FILLS[place % len(FILLS)]}
+    # Who shares a colour, in the next round through them, has another line too: markers alone are few on a curve.
+    line = place + _place(name.split(" ")[0]) // len(PALETTE)
+    return pair | {"linestyle": LINES[line % len(LINES)], "fillstyle": FILLS[place % len(FILLS)]}
 
 
 def density_colours() -> Colormap:
