@@ -95,7 +95,7 @@ NOISE = torch.softmax(-(GRID**2) / 18, 0)
 def measure(arm: str, seed: int, bench: Bench) -> dict[str, Tensor]:
     """Both divergences `(ROWS, SETS)` along training, without the term and with either sign; and of exact mle."""
     data = densities(stream(seed, "claim", NAME, "data"))
-    found = {}
+    found: dict[str, Tensor] = {}
     for name, sign in [*SIGNS.items(), ("exact", None)]:
         of_data, of_chains = train(data, STEP_SIZES[arm], sign)
         found |= {f"{name}:data": of_data, f"{name}:chains": of_chains}

@@ -85,6 +85,7 @@ def measure(arm: str, seed: int, bench: Bench) -> dict[str, Any]:
     diverged = ended_early(trainer)
     machine = trainer.model.double().eval().requires_grad_(False)
     log_z = machine.log_partition()
+    assert log_z is not None  # 16 hidden units are enumerated
     found = math.nan if diverged else float(-machine(data.test.double()).mean()) - log_z
     generator = stream(seed, "claim", "rbm_likelihood_on_mnist", "completion")
     subject = Subject(machine, trainer.method.get_buffer("buffer.chains"))
@@ -123,12 +124,12 @@ class InOrder(Trainer):
         self.method.get_buffer("buffer.begun").fill_(True)
 
     def _differentiate(self) -> Tensor:
-        self.model.activity.copy_(self.model.fixed().hidden(self._batch(self._draws(COMMON))).mean(0))
+        self.model.activity.copy_(self.model.fixed().hidden(self._batch(self._draws(COMMON))[0]).mean(0))
         return super()._differentiate()
 
-    def _batch(self, draw: Draw) -> Tensor:
+    def _batch(self, draw: Draw) -> tuple[Tensor, ...]:
         first = self.step * BATCH % len(self.data)
-        return self.data[first : first + BATCH]
+        return (self.data[first : first + BATCH],)
 
 
 def ended_early(trainer: Trainer) -> bool:

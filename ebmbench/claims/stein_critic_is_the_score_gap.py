@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from ebmbench.claims.testing.bench import Bench
 from ebmbench.claims.testing.claim import Arms, Claim, stacked
 from ebmbench.claims.testing.criterion import Criterion
+from ebmbench.core.critic import field_and_trace, stein_discrepancy
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws, stream
 from ebmbench.data.common.densities import Mixture
@@ -102,7 +103,7 @@ def judge(method: stein.Method, wrong: Mixture, data: Data) -> dict[str, float]:
     x, mass = grid.points, grid.log_q.exp()
     s, best = unit * wrong.score(x), unit * (wrong.score(x) - truth.score(x)) / (2 * penalty)
     f, trace = field(method, data, x)
-    each = torch.vmap(lambda a, b, c: stein.stein_discrepancy(a[None], b[None], c[None], penalty))(s, f, trace)
+    each = torch.vmap(lambda a, b, c: stein_discrepancy(a[None], b[None], c[None], penalty))(s, f, trace)
     fisher = 4 * penalty**2 * grid.integral(mass * best.square().sum(1))
     error = grid.integral(mass * (f - best).square().sum(1)) / grid.integral(mass * best.square().sum(1))
     return {"reached": grid.integral(mass * each) * 4 * penalty / fisher, "error": error, "fisher": fisher}
@@ -111,7 +112,7 @@ def judge(method: stein.Method, wrong: Mixture, data: Data) -> dict[str, float]:
 def field(method: stein.Method, data: Data, x: Tensor) -> tuple[Tensor, Tensor]:
     """The critic and the trace of its derivative at x, by both directions."""
     z = ((x - method.centre) / data.facts.unit).float()
-    parts = [stein.field_and_trace(method.adversary.network, z, axis.expand_as(z)) for axis in torch.eye(2)]
+    parts = [field_and_trace(method.adversary.network, z, axis.expand_as(z)) for axis in torch.eye(2)]
     return parts[0][0].detach().double(), (parts[0][1] + parts[1][1]).detach().double()
 
 
