@@ -5,6 +5,7 @@ his row "scalable" stands the FID ratio of images. Only for suites with at least
 need no comparison of their own.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -35,8 +36,9 @@ WHAT = (
 IMAGES = "; of images, of short runs from noise"
 HOW = (
     "*Ended*: runs that came to their end, of all. *Worst/best seed*: the ratio of their {metric}, the largest among "
-    "the datasets. *Seconds* and *FLOPs* of training are multiples of those of `{reference}` for as many network "
-    "passes: the median of the datasets and, in brackets, their range. Seconds depend on the machine."
+    "the datasets; ∞ where a run has no value. *Seconds* and *FLOPs* of training are multiples of those of "
+    "`{reference}` for as many network passes: the median of the datasets and, in brackets, their range. Seconds "
+    "depend on the machine."
 )
 LEARNED = " *Error of log Z*: how far the learned number is from the integral, again as median and range."
 
@@ -80,9 +82,8 @@ def _steadiness(results: Results, parts: Parts, names: Sequence[str]) -> Iterato
     rows = []
     for name in names:
         cost = [_multiples(parts, name, reference, column) for column in ("seconds_train", "flops")]
-        rows.append(
-            [name, _ended(parts, name), _spread(results, parts, name), *cost, *(one[name] for one in errors.values())]
-        )
+        learned = [one[name] if _entry(name).learns_z else MISSING for one in errors.values()]
+        rows.append([name, _ended(parts, name), _spread(results, parts, name), *cost, *learned])
     header = ["method", "ended", "worst/best seed", "seconds", "FLOPs", *errors]
     yield markdown_table(header, rows)
     metric = " or ".join(dict.fromkeys(heading(results.main_metric_of(dataset), "") for dataset in parts))
@@ -118,9 +119,9 @@ def _spread(results: Results, parts: Parts, name: str) -> str:
     ratios = []
     for dataset, part in parts.items():
         rows = rows_of(part, name)
-        values = list(summarise(rows, results.main_metric_of(dataset)).values.values()) if rows is not None else []
-        if len(values) > 1 and min(values) > 0:
-            ratios.append(max(values) / min(values))
+        one = summarise(rows, results.main_metric_of(dataset)) if rows is not None else None
+        if one is not None and one.runs > 1 and one.values and min(one.values.values()) > 0:
+            ratios.append(max(one.values.values()) / min(one.values.values()) if one.complete else math.inf)
     return format_number(max(ratios, default=None))
 
 
