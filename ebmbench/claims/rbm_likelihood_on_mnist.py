@@ -85,6 +85,7 @@ def measure(arm: str, seed: int, bench: Bench) -> dict[str, Any]:
     diverged = ended_early(trainer)
     machine = trainer.model.double().eval().requires_grad_(False)
     log_z = machine.log_partition()
+    assert log_z is not None
     found = math.nan if diverged else float(-machine(data.test.double()).mean()) - log_z
     generator = stream(seed, "claim", "rbm_likelihood_on_mnist", "completion")
     subject = Subject(machine, trainer.method.get_buffer("buffer.chains"))
