@@ -7,6 +7,8 @@ one. It draws the chains' law q_t(θ) to the model, which is what the negative p
     L = E_data[E] − E_{q_t}[E] + sign · λ · KL(q_t(θ)‖p),   q_t held fixed in the second term, p in the third,
 
 takes them for. In one dimension all of this is exact: q_t is a vector on a grid, a Langevin step a matrix.
+
+The term holds p fixed, but the step that pulls the chains to p moves p as well, and further, since chains are short.
 """
 
 import math
@@ -95,7 +97,7 @@ NOISE = torch.softmax(-(GRID**2) / 18, 0)
 def measure(arm: str, seed: int, bench: Bench) -> dict[str, Tensor]:
     """Both divergences `(ROWS, SETS)` along training, without the term and with either sign; and of exact mle."""
     data = densities(stream(seed, "claim", NAME, "data"))
-    found = {}
+    found: dict[str, Tensor] = {}
     for name, sign in [*SIGNS.items(), ("exact", None)]:
         of_data, of_chains = train(data, STEP_SIZES[arm], sign)
         found |= {f"{name}:data": of_data, f"{name}:chains": of_chains}
