@@ -7,6 +7,8 @@ one. It draws the chains' law q_t(θ) to the model, which is what the negative p
     L = E_data[E] − E_{q_t}[E] + sign · λ · KL(q_t(θ)‖p),   q_t held fixed in the second term, p in the third,
 
 takes them for. In one dimension all of this is exact: q_t is a vector on a grid, a Langevin step a matrix.
+
+The term holds p fixed, but the step that pulls the chains to p moves p as well, and further, since chains are short.
 """
 
 import math

@@ -116,6 +116,6 @@ def draw(figure: Figure, seeds: Sequence[Arms]) -> None:
     axes.legend()
     rows = [(arm, start) for arm in WEIGHTS for start in ("noise", "data")]
     for axis, (arm, start) in zip(right.subplots(len(rows), 1), rows, strict=True):
-        axis.imshow(np.hstack(list(seeds[0][arm][f"{start}_ends"])), cmap="gray", vmin=-1, vmax=1)
+        axis.imshow(np.hstack([*seeds[0][arm][f"{start}_ends"]]), cmap="gray", vmin=-1, vmax=1)
         axis.set(xticks=[], yticks=[])
         axis.set_ylabel(f"{arm}\nfrom {start}", rotation=0, ha="right", va="center", fontsize=8)
