@@ -92,7 +92,7 @@ class Training(Section):
     optimiser: Literal["adam", "sgd"] = Field("adam", description="sgd: plain gradient steps, as in older work")
     schedule: Literal["cosine", "constant"] = Field("cosine", description="of the learning rate, over the budget")
     ema: float = Field(0.999, ge=0, lt=1, description="decay of the averaged weights, which are what is judged")
-    clip: float = Field(100.0, gt=0, description="largest norm of a parameter gradient")
+    clip: float | None = Field(100.0, gt=0, description="largest norm of a parameter gradient; null: no limit")
     rows: int = Field(200, ge=1, description="rows of history per run, evenly spaced over the budget")
     beta1: float = Field(0.9, ge=0, lt=1, description="Adam's first decay; 0 is customary for image energies")
     device: Literal["auto", "cpu", "cuda"] = Field(

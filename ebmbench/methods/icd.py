@@ -147,7 +147,8 @@ class Method(method.Method):
         """KL(q_t‖p) but for a constant, as a function of the ends; they are remembered for the next steps."""
         past = self.past[: int(self.kept)]
         entropy = neighbour_entropy(ends, past, self.settings.neighbours) if len(past) else ends.new_zeros(())
-        self.last["chain_entropy"] = entropy.detach()
+        if len(past):
+            self.last["chain_entropy"] = entropy.detach()
         self._remember(ends.detach())
         return follow_energy(energy, ends) - entropy
 

@@ -26,7 +26,7 @@ from ebmbench.samplers.common.buffer import Buffer
 from ebmbench.samplers.common.chain import Chain
 from ebmbench.samplers.common.choice import Sampler
 
-PAPER = "Grathwohl et al., Your Classifier is Secretly an Energy Based Model, ICLR 2020"
+PAPER = "Grathwohl, Wang, Jacobsen, Duvenaud, Norouzi & Swersky, Your Classifier is Secretly an EBM, ICLR 2020"
 YEAR = 2020
 LINK = "https://arxiv.org/abs/1912.03263"
 REMARK = "It learns the labels too, which no other method sees: E(x) = −log Σ exp of the logits of a classifier."

@@ -5,7 +5,7 @@ import math
 from ebmbench.metrics.common.classification import classify
 from ebmbench.metrics.common.evaluation import Evaluation, Value
 
-PAPER = "Grathwohl et al., Your Classifier is Secretly an Energy Based Model, ICLR 2020"
+PAPER = "Grathwohl, Wang, Jacobsen, Duvenaud, Norouzi & Swersky, Your Classifier is Secretly an EBM, ICLR 2020"
 YEAR = 2020
 LINK = "https://arxiv.org/abs/1912.03263"
 DIRECTION = "higher"

@@ -6,9 +6,10 @@ With s = −∇E, a critic f is trained on one half of the test data to make
 
 as large as it can; S is then measured on the other half. The best critic is f = (s − s_data)/2λ, with which S is the
 Fisher divergence over 4λ, here the divergence itself. Any other critic gives less, so a small S may also be a critic
-that has missed what is wrong; of the truth it is 0, or a little below where the critic fitted chance. It needs neither
-samples nor the data's density, and takes a score without an energy. Like `fisher` it is blind where there are no data,
-and of a model with noise levels it is the score of the narrowest. In units of the data's deviation (S × scale²).
+that has missed what is wrong. Of the truth it is 0, or a little below where the critic fitted chance. With few events
+in many dimensions no critic may be better than none, which is 0 too; the protocol says so. It needs neither samples nor
+the data's density, and takes a score without an energy. Like `fisher` it is blind where there are no data, and of a
+model with noise levels it is the score of the narrowest. In units of the data's deviation (S × scale²).
 
 Grathwohl et al. train the critic on data and evaluate it without the penalty; with it S has a meaning of its own. The
 critic is a linear map and a perceptron, always of the same size, weights to begin with, and number of Adam steps.
@@ -48,7 +49,8 @@ def compute(e: Evaluation) -> Value:
     if not torch.isfinite(s).all():
         raise Unavailable("the model's score is not finite at the test data")
     terms = measure(train(z[:count], s[:count]), z[count:], s[count:])
-    protocol = f"{len(terms)} test events, critic linear + {WIDTH}-{WIDTH}, {STEPS} steps on the other {count}"
+    found = "" if terms.any() else "; no critic was better than none"
+    protocol = f"{len(terms)} test events, critic linear + {WIDTH}-{WIDTH}, {STEPS} steps on the other {count}{found}"
     return Value(float(terms.mean()), float(terms.std()) / math.sqrt(len(terms)), len(terms), protocol)
 
 

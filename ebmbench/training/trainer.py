@@ -158,7 +158,7 @@ class Trainer:
         norm, most = joint_norm(gradients), self.job.training.clip
         values = readings(loss, norm, seen, self.method.last)
         self.watch.look(values, self.step, self.meter.counts.passes)
-        if values["gradient_norm"] > 0.99 * most:  # else the factor is one
+        if most is not None and values["gradient_norm"] > 0.99 * most:  # else the factor is one
             clip_gradients(gradients, norm, most)
         for group in self.optimiser.param_groups:
             group["lr"] = rate

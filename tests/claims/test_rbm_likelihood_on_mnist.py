@@ -13,6 +13,7 @@ from ebmbench.core.binary import states
 from ebmbench.core.streams import stream
 from ebmbench.errors import UserError
 from ebmbench.experiment.data import Data, make_data
+from ebmbench.methods import cd
 from ebmbench.models import rbm
 from tests.claims.verdicts import measures
 from tests.conftest import binary_facts
@@ -39,6 +40,47 @@ def test_training_takes_the_published_number_of_updates(tmp_path: Path) -> None:
     found = measures(claim, tmp_path)[0]
     assert {int(found[arm]["updates"]) for arm in claim.BINARY} == {8}
     assert found["gaussian"]["weights"].shape == (16, 16)
+
+
+def test_an_epoch_is_every_image_once_in_the_order_of_the_files(tmp_path: Path) -> None:
+    data = Bench(tmp_path).data(claim.binary_mnist)
+    trainer, seen, update = claim.InOrder(claim.pcd("plain", 0, data), data.train), [], cd.Method.forward
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            cd.Method, "forward", lambda self, energy, x, draw: seen.append(x) or update(self, energy, x, draw)
+        )
+        assert not claim.ended_early(trainer)
+    assert len(seen) == 8
+    assert torch.equal(torch.cat(seen[:4]), data.train)
+    assert torch.equal(torch.cat(seen[4:]), data.train)
+
+
+def test_chains_start_at_nearly_blank_images(tmp_path: Path) -> None:
+    data = Bench(tmp_path).data(claim.binary_mnist)
+    method = claim.InOrder(claim.pcd("plain", 0, data), data.train).method
+    assert 0 < float(method.get_buffer("buffer.chains").mean()) < 0.02
+    assert bool(method.get_buffer("buffer.begun").all())
+
+
+def test_an_update_of_the_plain_machine_is_the_gradient_with_probabilities_of_hidden_units(tmp_path: Path) -> None:
+    data = Bench(tmp_path).data(claim.binary_mnist)
+    trainer = claim.InOrder(claim.pcd("plain", 0, data), data.train)
+    for step in range(3):
+        before, x = trainer.model.fixed(), data.train[100 * step : 100 * step + 100].flatten(1)
+        trainer._update()
+        chains, after = trainer.method.get_buffer("buffer.chains").flatten(1), trainer.model.fixed()
+        on_data, on_chains = before.hidden(x), before.hidden(chains)
+        assert torch.allclose(after.weight, before.weight + 1e-4 * (x.T @ on_data - chains.T @ on_chains), atol=1e-7)
+        assert torch.allclose(after.visible_bias, before.visible_bias + 0.01 * (x - chains).mean(0), atol=1e-7)
+        assert torch.allclose(after.hidden_bias, before.hidden_bias + 0.01 * (on_data - on_chains).mean(0), atol=1e-7)
+
+
+def test_hidden_offsets_follow_the_batch_and_not_the_chains(tmp_path: Path) -> None:
+    data = Bench(tmp_path).data(claim.binary_mnist)
+    trainer = claim.InOrder(claim.pcd("centred", 0, data), data.train)
+    mean = trainer.model.fixed().hidden(data.train[: claim.BATCH]).mean(0)
+    trainer._update()
+    assert torch.allclose(trainer.model.hidden_offset, 0.5 + 0.01 * (mean - 0.5), atol=1e-6)
 
 
 def test_the_likelihood_is_that_of_all_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

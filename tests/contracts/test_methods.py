@@ -127,17 +127,6 @@ def test_health_and_learned_values_are_plain_numbers(name: str) -> None:
     assert all(type(value) is float for value in {**method.health(), **method.learned()}.values())
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_health_has_the_same_columns_from_the_first_step_on(name: str) -> None:
-    """A history is a table: with another column later, a run whose first step is logged could not be written."""
-    method, energy = made(name)
-    columns = []
-    for step in range(3):
-        loss_of(method, energy, batch(name), draws(0, step))
-        columns.append(list(method.health()))
-    assert columns[0] == columns[1] == columns[2]
-
-
 @pytest.mark.parametrize("name", names("methods"))
 def test_what_its_file_says_of_its_noise_is_what_it_does(name: str) -> None:
     """For the report, which imports no method: whether log Z is learned, and whether the noise has an adversary."""

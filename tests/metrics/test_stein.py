@@ -54,6 +54,7 @@ def test_with_the_best_critic_it_is_the_fisher_divergence(shift: float, variance
 def test_the_truth_gets_zero_within_its_error(d: int) -> None:
     found = stein.compute(judge(gaussian(0.0, 1.0), normal(4000, d)))
     assert abs(found.value) <= 4 * found.error
+    assert (found.value == 0) == found.protocol.endswith("no critic was better than none")
 
 
 @pytest.mark.parametrize(("shift", "variance", "d"), [(1.0, 1.0, 1), (0.7, 1.0, 2), (0.0, 0.5, 2), (0.0, 0.6, 10)])
@@ -89,3 +90,16 @@ def test_what_it_cannot_judge_is_a_reason() -> None:
         stein.compute(judge(lambda x: x.sum(1).sqrt(), normal(100, 2)))
     with pytest.raises(Unavailable, match="binary data have no score"):
         stein.compute(replace(judge(gaussian(0, 1), normal(100, 2)), facts=binary_facts(2)))
+
+
+def test_it_is_measured_where_the_critic_has_not_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Tensor] = []
+    train, measure = stein.train, stein.measure
+    monkeypatch.setattr(stein, "STEPS", 20)
+    monkeypatch.setattr(stein, "train", lambda z, s: seen.append(z) or train(z, s))
+    monkeypatch.setattr(stein, "measure", lambda critic, z, s: seen.append(z) or measure(critic, z, s))
+    found = stein.compute(judge(gaussian(0.5, 1.0), normal(400, 2)))
+    learned, measured = seen[0], seen[-1]
+    assert len(learned) + len(measured) == 400
+    assert not (learned[:, None] == measured).all(2).any()
+    assert found.n == len(measured)

@@ -117,6 +117,17 @@ def test_two_shifted_gaussians_are_told_apart_as_often_as_by_bayes_rule(shift: f
     assert best - 0.02 - 3 * found.error < found.value < best + 3 * found.error
 
 
+def test_samples_that_are_test_events_are_no_test_events_any_more() -> None:
+    """Of images the oracle's samples are test images: told from other ones, it is chance, and not far below."""
+    y = normal(1200, 40, "y")
+    e = Evaluation(Subject(None, y[:600]), y, None, gaussian_facts(40), Settings())
+    half: Value = load("metrics", "c2st").compute(e)
+    assert half.n == 1200
+    assert abs(half.value - 0.5) < 4 * half.error
+    with pytest.raises(Unavailable, match="as many other test events, has 0"):
+        load("metrics", "c2st").compute(Evaluation(Subject(None, y), y, None, gaussian_facts(40), Settings()))
+
+
 def test_a_difference_that_no_mean_shows_is_seen() -> None:
     """Two narrow modes at ±1 beside one Gaussian of the same mean and variance."""
     y = normal(4000, 2, "y")
@@ -128,7 +139,7 @@ def test_a_difference_that_no_mean_shows_is_seen() -> None:
     ("name", "samples", "words"),
     [
         ("ksd", torch.zeros(7, 2), "needs 4 blocks of 2, has 7 samples"),
-        ("c2st", torch.zeros(9, 2), "needs 10 samples and as many test events, has 9"),
+        ("c2st", torch.zeros(9, 2), "needs 10 samples and as many other test events, has 9"),
         ("entropy", torch.zeros(3, 2), "needs more than 3 samples, has 3"),
         ("entropy", torch.zeros(9, 2), "more than 3 samples are the same point"),
     ],

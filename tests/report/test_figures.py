@@ -189,7 +189,7 @@ def test_seven_methods_and_five_seeds_give_images_of_a_bearable_size(tmp_path: P
     images = draw(collect_results(tmp_path, plan, collect(tmp_path, plan)), tmp_path / "figures")
     assert all(name in images["samples"][0].alt for name in SEVEN)
     sizes = {file.name: file.stat().st_size for file in (tmp_path / "figures").iterdir()}
-    assert len(sizes) == 7
+    assert len(sizes) == 8
     assert max(sizes.values()) < 300_000
 
 

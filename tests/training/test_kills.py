@@ -3,10 +3,8 @@
 import os
 import random
 import resource
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from ebmbench.config.registry import load
 from ebmbench.core import checkpoint
+from ebmbench.methods.common.adversary import AdversarySettings
 from ebmbench.training.checkpoints import NEWEST, PREVIOUS
 from ebmbench.training.job import Job
 from ebmbench.training.run import train
@@ -24,8 +24,6 @@ from tests.conftest import real_methods
 from tests.training import kills
 from tests.training.test_divergence import diverging
 from tests.training.test_resume import DATA, LABELS, job
-
-ROOT = Path(__file__).parents[2]
 
 
 def small(method: str, policy: str = "record") -> Job:
@@ -141,32 +139,27 @@ def test_a_finished_result_that_was_cut_short_is_made_anew(tmp_path: Path, file:
     assert (Store(tmp_path).obtain("key", make) / "a.bin").read_bytes() == b"whole"
 
 
-CHILD = """
-import sys
-from pathlib import Path
-import torch
-torch.set_num_threads(1)
-from ebmbench.training.run import train
-from tests.training.test_kills import DATA, LABELS, small
-work, result = map(Path, sys.argv[2:])
-result.mkdir(parents=True, exist_ok=True)
-train(small(sys.argv[1]), DATA, work, result, save_every=0.0, labels=LABELS)
-"""
+@pytest.fixture(scope="module")
+def victims() -> Iterator[kills.Victims]:
+    with kills.Victims() as running:
+        yield running
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("method", real_methods())
-def test_a_real_kill_9_at_a_random_moment_costs_nothing(tmp_path: Path, method: str) -> None:
-    expected = whole(small(method), tmp_path / "whole")
-    work, result, dice = tmp_path / "work", tmp_path / "result", random.Random(method)
-    command = [sys.executable, "-c", CHILD, method, str(work), str(result)]
-    for _ in range(4):
-        child = subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)})
-        while child.poll() is None and not any(work.glob("*.safetensors")):
-            time.sleep(0.01)
-        time.sleep(dice.random() * 0.3)
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-    subprocess.run(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=True)
-    assert kills.contents(result) == expected
-    assert set(work.glob(".*")) == set()
+TWO_PLAYERS = [name for name in real_methods() if issubclass(load("methods", name).Settings, AdversarySettings)]
+FEW = [(method, 1) for method in TWO_PLAYERS]
+MANY = [pytest.param(method, 30, marks=pytest.mark.slow) for method in real_methods()]
+
+
+@pytest.mark.parametrize(("method", "least"), FEW + MANY)
+def test_a_real_kill_9_at_random_moments_costs_nothing(
+    tmp_path: Path, victims: kills.Victims, method: str, least: int
+) -> None:
+    """A second player has weights and moments of its own to lose, so these methods are killed by default."""
+    _, seconds = victims.train(method, tmp_path)
+    expected = kills.contents(tmp_path / "result")
+    dice, killed = random.Random(method), 0
+    while killed < least:
+        folder = tmp_path / f"after {killed}"
+        killed += victims.finish(method, folder, dice, seconds)
+        assert kills.contents(folder / "result") == expected
+        assert set(folder.glob("work/.*")) == set()

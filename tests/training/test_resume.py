@@ -175,7 +175,7 @@ def test_a_damaged_checkpoint_is_not_gone_on_with(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", real_methods())
 def test_the_budget_is_spent_and_not_overspent_by_more_than_a_step(method: str) -> None:
-    trainer = Trainer(job(method), DATA, LABELS)
+    trainer = Trainer(job(method, budget=20_000), DATA, LABELS)
     before = 0
     while trainer.progress < 1:
         before = trainer.meter.counts.passes if trainer.step else 0

@@ -71,3 +71,19 @@ def test_every_method_was_tuned_for_what_it_is_ranked_by() -> None:
 def test_no_reported_seed_was_looked_at() -> None:
     used = {int(seed) for row in ROWS for seed in row.seeds.split()}
     assert not used & set(suite_seeds(ROOT))
+
+
+FAMILY = load_plan(ROOT, "suites/tuning/family.yaml")
+TRIALS = read_table(ROOT / FAMILY.folder / TABLE)
+
+
+@pytest.mark.parametrize("method", list(FAMILY.space.methods))
+def test_the_suite_family_has_the_winners_of_a_search_with_equal_trials(method: str) -> None:
+    rows, last = of_method(TRIALS, method, 1), of_method(TRIALS, method, 2)
+    assert len(rows) == len({row.settings for row in rows}) == FAMILY.space.trials.least
+    assert {(row.seeds, row.passes) for row in last} == {("1000 1001", FAMILY.defaults.training.budget)}
+    best, suite = winner(of_method(TRIALS, method)), read_yaml(ROOT / "suites" / "family.yaml")
+    assert best is not None
+    assert suite["training"]["budget"] == FAMILY.defaults.training.budget
+    methods = {**FAMILY.defaults.methods, method: {**FAMILY.defaults.methods[method], **suite["methods"][method]}}
+    assert equals_defaults(FAMILY.defaults.model_copy(update={"methods": methods}), best)

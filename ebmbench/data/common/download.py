@@ -70,3 +70,8 @@ def _timeout() -> Iterator[None]:
         yield
     finally:
         socket.setdefaulttimeout(before)
+
+
+def refuse(remotes: Sequence[RemoteFile], folder: Path) -> None:
+    """In place of `download`, where the files would be nice to have."""
+    raise DownloadError("nothing is downloaded for a comparison alone")

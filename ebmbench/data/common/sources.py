@@ -13,7 +13,7 @@ import importlib.util
 import inspect
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,7 +30,7 @@ from ebmbench.core.dataset import UNVERIFIED, Facts, from_levels
 from ebmbench.core.streams import stream
 from ebmbench.data.common.arrays import add_channels, are_images, check_rows, encode_labels, read_arrays, to_rows
 from ebmbench.data.common.densities import Density, Table
-from ebmbench.data.common.download import DownloadError, RemoteFile
+from ebmbench.data.common.download import refuse
 from ebmbench.data.common.entries import MAIN, describe_entry, is_binary, source_path
 from ebmbench.data.common.files import Files
 from ebmbench.data.common.images import DATA_SEED, Images, check_images, image_facts
@@ -242,7 +242,7 @@ def _open_images(
     reads.leave_out(reads.root / PARAMS_YAML)  # read by us, not by the source
     data_root = load_params(reads.root).data.root
     files = Files.from_settings(Path(entry.source).stem, (entry.train, entry.test), reads.root, data_root)
-    files = files if fetch else replace(files, download=_refuse_download)
+    files = files if fetch else replace(files, download=refuse)
     reads.leave_out(*files.roots, files.downloads)  # published files, each checked by its sum
     verified = files.verify or not getattr(module, "FILES", True)  # a dataset without files has none to doubt
     licence = getattr(module, "LICENCE", "unknown") + ("" if verified else UNVERIFIED)
@@ -252,10 +252,6 @@ def _open_images(
         is_binary(module, name, images.train, images.test)
         return Source(images.train, images.test, None, licence, verified=verified, binary=True)
     return _image_source(name, images, licence, getattr(module, "CLASSES", []), verified)
-
-
-def _refuse_download(remotes: Sequence[RemoteFile], folder: Path) -> None:
-    raise DownloadError("nothing is downloaded for a comparison alone")
 
 
 def _image_source(name: str, images: Images, licence: str, classes: list[str], verified: bool = True) -> Source:
