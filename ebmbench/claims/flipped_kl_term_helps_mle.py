@@ -27,7 +27,7 @@ from ebmbench.core.streams import stream
 from ebmbench.core.torch_compat import Adam
 from ebmbench.report.figures.theme import FAINT, INK, PALETTE
 
-PAPER = "Gagnon & Lajoie, sections 5.4 and 5.4.4, on Du et al. (2021)"
+PAPER = "Gagnon & Lajoie, sections 5.4 and 5.4.4; of Du et al. (2021)"
 YEAR = 2022
 LINK = ("https://arxiv.org/abs/2202.12176", "https://proceedings.mlr.press/v139/du21b.html")
 
