@@ -59,3 +59,7 @@ def test_a_flow_that_misses_modes_of_one_toy_refutes_that_criterion_alone() -> N
         "eight_gaussians": "not reproduced",
         "js": "reproduced",
     }
+
+
+def test_the_energy_is_held_to_the_first_flow() -> None:
+    assert claim.statistics(arms(0.5, 0.1, 0.2))["energy"] == pytest.approx(math.log(0.5))
