@@ -220,7 +220,7 @@ def _all_reports(root: Path) -> str:
         links = {name: f"[{name}]({page.relative_to(root / REPORTS).as_posix()})" for name, page in pages.items()}
         latest = links.pop(LATEST, MISSING)
         version = describe_version(root, pages[LATEST]) if LATEST in pages else MISSING
-        if pages:
+        if pages and suite.name != "tuning":  # searches are no suites
             released = " · ".join(links.values()) or MISSING
             rows.append([f"`{suite.name}`", latest, version, released])
     return markdown_table(["suite", "report", "version", "released"], rows, left=4)

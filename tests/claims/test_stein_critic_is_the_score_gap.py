@@ -73,6 +73,6 @@ def test_a_critic_learns_and_one_with_half_the_penalty_in_training_does_not(monk
 
 
 def test_a_trace_of_the_wrong_sign_breaks_the_identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stein, "stein_discrepancy", lambda s, f, trace, penalty: right(s, f, -trace, penalty))
+    monkeypatch.setattr(claim, "stein_discrepancy", lambda s, f, trace, penalty: right(s, f, -trace, penalty))
     found = ends(monkeypatch)
     assert abs(found["reached"] + found["error"] - 1) > 0.1

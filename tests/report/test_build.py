@@ -52,7 +52,7 @@ def test_the_report_reads_as_the_golden_file(of: str, name: str, request: pytest
     assert text == golden.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("of", "count"), [("report", 13), ("image_report", 12)])
+@pytest.mark.parametrize(("of", "count"), [("report", 13), ("image_report", 13)])
 def test_every_image_exists_is_small_and_has_a_text(of: str, count: int, request: pytest.FixtureRequest) -> None:
     report = request.getfixturevalue(of)
     images = re.findall(r"!\[(.*?)\]\((.*?)\)", text_of(report))

@@ -47,11 +47,11 @@ def test_a_search_that_was_stopped_goes_on_to_the_same_rows(project: Path, monke
     trained: list[Any] = []
     train = runs.train
 
-    def stopping(*arguments: Any) -> None:
+    def stopping(*arguments: Any, **named: Any) -> None:
         trained.append(arguments[0])
         if len(trained) == 4:
             raise KeyboardInterrupt
-        train(*arguments)
+        train(*arguments, **named)
 
     monkeypatch.setattr(runs, "train", stopping)
     with pytest.raises(KeyboardInterrupt):
@@ -148,7 +148,7 @@ def test_a_criterion_that_cannot_be_had_says_why(project: Path) -> None:
 
 
 def test_a_crash_is_reported_with_method_and_settings(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: Any) -> None:
+    def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("out of luck")
 
     monkeypatch.setattr(runs, "train", broken)

@@ -81,7 +81,7 @@ def test_unverified_files_of_the_original_formats_are_read_and_called_so(root: P
     assert read_json(root / "prepared" / dataset / "source.json")["unverified"] is True
 
 
-@pytest.mark.parametrize(("dataset", "variant", "inputs"), [("cifar10", "B", 256), ("celeba", "C", 512)])
+@pytest.mark.parametrize(("dataset", "variant", "inputs"), [("cifar10", "C", 512), ("celeba", "C", 512)])
 def test_the_networks_of_the_table_take_some_steps_at_full_width(
     root: Path, dataset: str, variant: str, inputs: int
 ) -> None:
