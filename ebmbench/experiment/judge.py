@@ -19,13 +19,14 @@ from torch import Tensor
 
 from ebmbench.config.registry import choose_main_metric, entries, load
 from ebmbench.config.sections import KINDS, Metrics
-from ebmbench.core.dataset import Facts, load_facts, read_labels, read_split
+from ebmbench.core.dataset import load_facts, read_labels, read_split
 from ebmbench.core.streams import stream
 from ebmbench.data.common.densities import Density
 from ebmbench.data.common.sources import Truth
-from ebmbench.errors import UserError
+from ebmbench.experiment.data import Data
 from ebmbench.experiment.judgement import Row, write_judgement
 from ebmbench.experiment.pictures import COMPLETIONS, Evaluations, main_evaluation
+from ebmbench.experiment.standard import Standard, describe_features
 from ebmbench.experiment.verdict import Control, Values, Verdict, verdict
 from ebmbench.metrics.common.evaluation import Evaluation, Subject, Unavailable, Value
 from ebmbench.metrics.common.flow import Flow
@@ -35,7 +36,6 @@ from ebmbench.training.trained import load as load_run
 from ebmbench.workspace.cell import SNAPSHOT_KIND, TRACE, passes_of, snapshots
 from ebmbench.workspace.code_hash import code_hash
 from ebmbench.workspace.files import load_arrays, read_json, sha256_of, write_json
-from ebmbench.workspace.layout import PARAMS_YAML
 from ebmbench.workspace.progress import progress
 from ebmbench.workspace.store import Store, digest
 
@@ -126,7 +126,7 @@ class Judge:
         return {
             "data": read_json(self.data / "facts.json"),
             "source": [read_json(self.data / "source.json"), self.truth.origin],
-            "features": self._features(),
+            "features": describe_features(self.root, self.features, self.settings),
             **({"outliers": read_json(others)} if (others := self.data / "outliers.json").is_file() else {}),
         }
 
@@ -134,23 +134,19 @@ class Judge:
     def _shared(self) -> Shared:
         return Shared(self.store, self._origin)
 
-    def _features(self) -> dict[str, Any]:
-        """What names the features that images are judged on: the classifier's status, and the weights of Inception."""
-        status, weights = self.features / "status.json", self.settings.inception_weights
-        if weights is not None and not (self.root / weights).is_file():
-            raise UserError(f"{PARAMS_YAML}: metrics.inception_weights: found {weights!r}, but there is no such file")
-        return {
-            "classifier": read_json(status) if status.is_file() else None,
-            "inception": None if weights is None else sha256_of(self.root / weights),
-        }
+    @cached_property
+    def _standard(self) -> Standard:
+        facts, (train, test) = load_facts(self.data), (read_split(self.data, split) for split in ("train", "test"))
+        labels = read_labels(self.data, "test") if facts.classes else None
+        data = Data(train, test, facts, self.truth.density, test_labels=labels)
+        return Standard(data, self.settings, self.features, self._shared, self.data)
 
     def _fill_baseline(self, run: Row, count: int, result: Path) -> None:
         clock = time.perf_counter()
-        facts = load_facts(self.data)
-        train, test = (read_split(self.data, split) for split in ("train", "test"))
-        generator = stream(run["seed"], "baseline", run["method"], self.data.name)
-        subject = load("baselines", run["method"]).subject(self.truth.density, train, test, facts, count, generator)
-        evaluations = {"exact": self._evaluation(replace(subject, kind="exact"), test, facts, train)}
+        data, generator = self._standard.data, stream(run["seed"], "baseline", run["method"], self.data.name)
+        known = (self.truth.density, data.train, data.test, data.facts)
+        subject = load("baselines", run["method"]).subject(*known, count, generator)
+        evaluations = {"exact": self._standard.evaluate(replace(subject, kind="exact"), with_train=True)}
         values = compute_metrics(evaluations, self.metrics)
         health = verdict(values, self.metrics[0], self.settings.health, control=None)
         write_judgement(result, {**run, "status": "ok", "reason": ""}, health, values, evaluations, {}, clock)
@@ -197,18 +193,7 @@ class Judge:
             for kind in KINDS
             if (one := diagnostics.get(kind))
         }
-        test = read_split(self.data, "test")
-        train = read_split(self.data, "train") if trained.facts.is_image else None  # only images are compared with it
-        return {
-            kind: self._evaluation(subject, test, trained.facts, train)
-            for kind, subject in (subjects or {"": whole}).items()
-        }
-
-    def _evaluation(self, subject: Subject, test: Tensor, facts: Facts, train: Tensor | None) -> Evaluation:
-        density = self.truth.density
-        labels = read_labels(self.data, "test") if facts.classes else None
-        known = (test, density, facts, self.settings, train, self.features, self._shared, self.data, labels)
-        return Evaluation(subject, *known)
+        return {kind: self._standard.evaluate(subject) for kind, subject in (subjects or {"": whole}).items()}
 
 
 def learning_curve(run: Path, samples: Path, evaluations: Evaluations, values: Values, first: str) -> list[Row]:

@@ -78,11 +78,10 @@ class Grid:
 
 
 def make_grid(
-    method: str, defaults: Params, axes: dict[str, list[Any]], start: Setting, limits: dict[str, Limit], file: str
+    method: str, base: dict[str, Any], axes: dict[str, list[Any]], start: Setting, limits: dict[str, Limit], file: str
 ) -> Grid:
     """The grid, with every path, value and limit checked; a start that is not on it is added to it."""
     key = f"methods.{method}"
-    base = base_section(method, defaults)
     for axis in axes:
         _check_paths(base, axis, file, f"{key}.space")
     for part, named in (("start", start), ("limits", limits)):

@@ -3,7 +3,10 @@
 import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
+from ebmbench.report.results.groups import RATIO
+from ebmbench.report.results.kinds import SAMPLES
 from ebmbench.tuning.curves import FIGURE, NEAR, compute_curves, count_needed, describe_need, shown_counts
 from ebmbench.tuning.grid import Limit, settings_text, settings_values, split_axis, value_text
 from ebmbench.tuning.ranges import Edge, find_edges
@@ -19,9 +22,10 @@ def render_report(plan: Plan, rows: list[Row], searches: Searches = MappingProxy
     """The whole text; `searches` says by which plan each method was searched (default: by this one)."""
     methods = list(dict.fromkeys(row.method for row in rows))
     plans = {method: plan_of(plan, searches, method) for method in methods}
-    parts = ["# How the defaults were chosen", _how(plan, plans), _numbers(rows, methods)]
+    title = "the defaults" if plan.special is None else f"the settings on {plan.special}"
+    parts = [f"# How {title} were chosen", _how(plan, plans), _numbers(rows, methods)]
     parts += ["## Searches", _searches(plans, searches, rows)]
-    parts += ["## Winners", _winners(plans, rows), *_need(rows)]
+    parts += ["## Winners", _winners(plans, rows), *_need(plan, rows)]
     for method, own in plans.items():
         parts += [f"## {method}", _searched(own, rows, method), _trials(of_method(rows, method))]
     return "\n\n".join(parts) + "\n"
@@ -61,15 +65,43 @@ def _how(plan: Plan, plans: Mapping[str, Plan]) -> str:
         f"its last values. The walk of a method does not end before the values beyond all ends that its "
         f"{space.finalists} best have reached were tried, or it has {amounts.most} trials; the other methods then walk "
         "as far.\n\n"
-        f"**Round 2** has the {space.finalists} best, with the seeds {_listed(space.seeds)} and the whole budget of "
-        f"{plan.defaults.training.budget:,} passes. The best of these is the winner.\n\n"
-        "No suite has these seeds, so no report of the benchmark shows a run that was looked at here; the test events, "
-        "which a criterion from samples is measured on, are the benchmark's own. All else is as in "
-        f"`{DEFAULTS}`. A method that is searched alone replaces its own rows only.\n\n"
-        "Columns of datasets are means of the criterion over seeds, and the value of a trial is the mean of their "
-        "logarithms: lower is better. A trial with a run that diverged or gave no "
+        f"**Round 2** has the {space.finalists} best and the start, with the seeds {_listed(space.seeds)} and the "
+        f"whole budget of {plan.defaults.training.budget:,} passes. The best of these is the winner.\n\n"
+        "No suite has these seeds, so no report of the benchmark shows a run that was looked at here; the "
+        f"{_measured_on(plan)}, are the benchmark's own. All else is as in "
+        f"`{DEFAULTS}`{_place(plan)}. A method that is searched alone replaces its own rows only.\n\n"
+        f"{_value(plan)}: lower is better. A trial with a run that diverged or gave no "
         f"criterion has the value ∞ and cannot win. The same rows, with all digits, are in [{TABLE}]({TABLE})."
     )
+
+
+def _measured_on(plan: Plan) -> str:
+    """What a search shares with the reports."""
+    if plan.main_criterion != RATIO:
+        return "test events, which a criterion from samples is measured on"
+    return "images that samples are compared with, and the classifier that compares them"
+
+
+def _place(plan: Plan) -> str:
+    return "" if plan.special is None else f", with the overrides of `{plan.special}`"
+
+
+def _value(plan: Plan) -> str:
+    """What the numbers of the tables are."""
+    if len(plan.space.datasets) > 1:
+        means = "Columns of datasets are means of the criterion over seeds"
+        return f"{means}, and the value of a trial is the mean of their logarithms"
+    first = f"The column `{plan.space.datasets[0]}` is the mean of the criterion over seeds"
+    value = f"{first}, and the value of a trial is its logarithm"
+    if plan.main_criterion != RATIO:
+        return value
+    said = f"The criterion, `{RATIO}`, is the FID of {SAMPLES[plan.kind]} over that of noisy test images"
+    return f"{said}; below 1 they are nearer to the data than these. {value}"
+
+
+def _averaged(plan: Plan) -> str:
+    """How a table sums up a criterion over datasets."""
+    return "geometric mean over datasets, " if len(plan.space.datasets) > 1 else ""
 
 
 def _numbers(rows: list[Row], methods: list[str]) -> str:
@@ -88,8 +120,11 @@ def _winners(plans: Mapping[str, Plan], rows: list[Row]) -> str:
     for method, plan in plans.items():
         line = _winner_line(of_method(rows, method))
         lines.append([*line[:5], _edges(plan, rows, method), *line[5:]])
+    several = any(len(plan.space.datasets) > 1 for plan in plans.values())
+    means = "geometric means over datasets of the criterion" if several else "the criterion"
+    over = "of its means" if several else "its mean"
     note = (
-        "Settings that the winner changes, and geometric means over datasets of the criterion (in round 2 of its means "
+        f"Settings that the winner changes, and {means} (in round 2 {over} "
         "over seeds, with the whole budget). A setting at the edge of its range, or outside, might do better beyond "
         "it: the table says what was tried there, or why nothing was."
     )
@@ -114,11 +149,8 @@ def _edges(plan: Plan, rows: list[Row], method: str) -> str:
     if best is None or method not in plan.space.methods or not _same_axes(plan, best):
         return MISSING
     grid = plan.grid(method)
-    tried = {row.settings for row in of_method(rows, method, 1)}
-    found = [
-        _edge(edge, edge.beyond is not None and grid.text(edge.beyond) in tried)
-        for edge in find_edges(grid, grid.read(best.settings))
-    ]
+    tried = [grid.read(row.settings) for row in of_method(rows, method, 1)]  # whatever the order of the settings
+    found = [_edge(edge, edge.beyond in tried) for edge in find_edges(grid, grid.read(best.settings))]
     return "; ".join(found) or "none"
 
 
@@ -136,7 +168,7 @@ def _same_axes(plan: Plan, row: Row) -> bool:
     return set(settings_values(row.settings)) == set(paths)
 
 
-def _need(rows: list[Row]) -> list[str]:
+def _need(plan: Plan, rows: list[Row]) -> list[str]:
     """The section on curves; nothing if no trial was random."""
     curves = compute_curves(rows)
     if not curves:
@@ -148,7 +180,7 @@ def _need(rows: list[Row]) -> list[str]:
         for method, curve in curves.items()
     }
     text = (
-        "The criterion (geometric mean over datasets, round 1) that the best of n random settings is expected to have: "
+        f"The criterion ({_averaged(plan)}round 1) that the best of n random settings is expected to have: "
         "the mean of the log over all subsets of n of the random trials, which is unbiased; the last column has one "
         "subset only. The start and the proposals of the estimator and of the walk are left out: they follow good "
         "values, and are no random sample of the space. How much there is to gain depends on the space as well."
@@ -172,13 +204,18 @@ def _searched(plan: Plan, rows: list[Row], method: str) -> str:
         amount = f"There are only {len(first)} settings, fewer than {plan.space.trials.least}: all of them were tried."
     other = plan.space.methods[method].criterion
     why = f" ({other.why})" if other else ""
-    lines = []
+    fixed = plan.space.methods[method].fixed
+    lines = [f"- `{name}`: {_fixed(value)}, fixed" for name, value in fixed.items()]
     for axis, choices in grid.axes.items():
         added = sorted({setting[axis] for setting in settings if setting[axis] not in choices})
         beyond = f"; beyond the range: {', '.join(map(_choice, added))}" if added else ""
         limit = f"; {_limit(grid.limits[axis])}" if axis in grid.limits else ""
         lines.append(f"- `{axis}`: {', '.join(map(_choice, choices))}{beyond}{limit}")
     return f"{amount} Criterion: `{plan.criterion(method)}`{why}.\n\n" + "\n".join(lines)
+
+
+def _fixed(value: Any) -> str:
+    return settings_text(value) if isinstance(value, dict) else value_text(value)
 
 
 def _limit(limit: Limit) -> str:

@@ -220,9 +220,11 @@ def render_winners(plan: Plan, rows: list[Row], methods: list[str]) -> str:
         if best is None:
             text.write(f"# {method}: no winner\n")
             continue
-        same = equals_defaults(plan.defaults, best)
-        text.write(f"# {method}: {'as' if same else 'not as'} in {DEFAULTS}\n")
-        yaml.dump({method: set_values(base_section(method, plan.defaults), settings_values(best.settings))}, text)
+        section = set_values(plan.base(method), settings_values(best.settings))
+        same = section == base_section(method, plan.defaults)
+        place = DEFAULTS if plan.special is None else f"{DEFAULTS}, {plan.section}"
+        text.write(f"# {method}: {'as' if same else 'not as'} in {place}\n")
+        yaml.dump({method: section}, text)
     return text.getvalue()
 
 

@@ -6,8 +6,10 @@ it insists on what was tried; then a walk. A step of the walk takes the best set
 finalists, and goes beyond the end of a range at which one of them stands; where none does, beside the best on the grid.
 A method walks on, up to `most` trials, until no finalist stands at an end that nothing was tried beyond. The trials of
 the others are then made as many (`run.py`).
-Round 2: the finalists are run with all seeds and the whole budget, and the best of them wins. So the winner stands at
-an end only with the next value tried and lost, or for a reason that is given. Seeded by the method's name alone.
+Round 2: the finalists and the start are run with all seeds and the whole budget, and the best of them wins. A small
+budget may favour other settings than a large one: with the start among them, no search ends worse than it began. The
+winner stands at an end only with the next value tried and lost, or for a reason that is given. Seeded by the method's
+name alone.
 """
 
 import random
@@ -42,9 +44,10 @@ def first_round(plan: Plan, method: str, rows: list[Row], least: int, tell: Tell
 
 
 def last_round(plan: Plan, method: str, rows: list[Row], tell: Tell) -> list[Row]:
-    """The finalists once more; a trial that gave no number cannot be among them."""
+    """The finalists once more, and the start; a trial that gave no number cannot be among them."""
     trials, repeated = Trials(plan, method), []
-    for row in sorted(best_rows(rows, plan.space.finalists), key=lambda row: row.trial):
+    chosen = best_rows(rows, plan.space.finalists) + [row for row in rows if row.trial == 0 and row.ended_well]
+    for row in sorted({row.trial: row for row in chosen}.values(), key=lambda row: row.trial):
         repeated.append(trials.repeat(row))
         tell(repeated[-1])
     return repeated

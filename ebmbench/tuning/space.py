@@ -1,7 +1,8 @@
 """`suites/tuning/space.yaml` as frozen, typed values: what a search may try, how often, and by what it decides.
 
 Everything but the searched settings comes from `suites/defaults.yaml`, whatever suite `params.yaml` holds. So does the
-criterion: a method is tuned for the number that it is ranked by, the first of `benchmark.metrics`.
+criterion: a method is tuned for the number that it is ranked by, the first of `benchmark.metrics`. The space of a
+dataset with `overrides` takes all of it as it is on that dataset: for images, FID ratios of short runs.
 """
 
 from dataclasses import dataclass
@@ -11,11 +12,11 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from ebmbench.config.params import Params
-from ebmbench.config.registry import entries, names
+from ebmbench.config.registry import entries, load, names
 from ebmbench.config.schema import check, known, read_yaml
-from ebmbench.config.sections import Name, Section, Seed
+from ebmbench.config.sections import Kind, Name, Section, Seed
 from ebmbench.errors import UserError
-from ebmbench.tuning.grid import Grid, Limit, make_grid
+from ebmbench.tuning.grid import Grid, Limit, base_section, make_grid
 from ebmbench.workspace.layout import DEFAULTS, REPORTS, SUITES, TUNING_LOGS
 
 SPACE = f"{SUITES}/tuning/space.yaml"
@@ -36,6 +37,7 @@ class Search(Section):
 
     space: dict[str, Choices] = Field(min_length=1)
     start: dict[str, Any] = Field({}, description="the first trial; what is not here is taken from the defaults")
+    fixed: dict[str, Any] = Field({}, description="whole settings that no trial changes, in place of the defaults'")
     limits: dict[str, Limit] = Field({}, description="ends that no search may go beyond; other ranges go on")
     criterion: Criterion | None = Field(None, description="null: what methods are ranked by")
 
@@ -68,7 +70,10 @@ class Space(Section):
 
 @dataclass(frozen=True)
 class Plan:
-    """The space with the defaults below it, both checked; `file` is the space's, for messages."""
+    """The space with the defaults below it, both checked; `file` is the space's, for messages.
+
+    `defaults` are those on the dataset, where the space has one with overrides.
+    """
 
     root: Path
     file: str
@@ -79,12 +84,39 @@ class Plan:
         """The settings that a method may take."""
         known(method, self.space.methods, self.file, "methods")
         search = self.space.methods[method]
-        return make_grid(method, self.defaults, search.space, search.start, search.limits, self.file)
+        return make_grid(method, self.base(method), search.space, search.start, search.limits, self.file)
+
+    def base(self, method: str) -> dict[str, Any]:
+        """The method's section before the search changes it: that of the defaults, with what is fixed here."""
+        whole = base_section(method, self.defaults) | self.space.methods[method].fixed
+        return check(load("methods", method).Settings, whole, self.file, f"methods.{method}.fixed").model_dump()
 
     def criterion(self, method: str) -> str:
         """The metric that decides."""
         other = self.space.methods[method].criterion
-        return other.metric if other else self.defaults.benchmark.metrics[0]
+        return other.metric if other else self.main_criterion
+
+    @property
+    def main_criterion(self) -> str:
+        """What methods are ranked by."""
+        return self.defaults.benchmark.metrics[0]
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of samples that a criterion of samples is of: the one by which reports rank first."""
+        kinds: tuple[Kind, ...] = ("short", "long")
+        return next((kind for kind in kinds if kind in self.defaults.sampling.kinds), "long")
+
+    @property
+    def special(self) -> str | None:
+        """The dataset, if it is one with overrides."""
+        first = self.space.datasets[0]
+        return first if self.defaults.datasets[first].overrides else None
+
+    @property
+    def section(self) -> str:
+        """Where the defaults of methods stand: those on a dataset are among its overrides."""
+        return "methods" if self.special is None else f"datasets.{self.special}.overrides.methods"
 
     @property
     def folder(self) -> str:
@@ -99,16 +131,13 @@ def load_plan(root: Path, file: str = SPACE) -> Plan:
     """Read and check the space: forms, then names, then that every value is one that its method takes."""
     space = check(Space, read_yaml(root / file), file)
     defaults = check(Params, read_yaml(root / DEFAULTS), DEFAULTS)
+    _check_datasets(space, defaults, file)
+    _refuse_doubles(space.seeds, file, "seeds")
+    defaults = defaults.on(space.datasets[0])
     if space.whole is not None:
         training = defaults.training.model_copy(update={"budget": space.whole})
         defaults = defaults.model_copy(update={"training": training})
     plan = Plan(root, file, space, defaults)
-    for dataset in space.datasets:
-        known(dataset, plan.defaults.datasets, file, "datasets")
-        if plan.defaults.datasets[dataset].overrides:
-            raise UserError(f"{file}: datasets: found '{dataset}', which has overrides, allowed: datasets without")
-    for key in ("seeds", "datasets"):
-        _refuse_doubles(getattr(space, key), file, key)
     _refuse_reported_seeds(root, space, file)
     _check_amounts(plan)
     lower = [name for name, entry in entries("metrics").items() if entry.direction == "lower"]
@@ -124,6 +153,16 @@ def suite_seeds(root: Path) -> dict[int, str]:
     files = sorted((root / SUITES).glob("*.yaml"))
     sections = {f"{SUITES}/{path.name}": read_yaml(path).get("benchmark") or {} for path in files}
     return {seed: name for name, section in sections.items() for seed in section.get("seeds", [])}
+
+
+def _check_datasets(space: Space, defaults: Params, file: str) -> None:
+    """Known, each once, and all under the same defaults: none with overrides, or one alone."""
+    for dataset in space.datasets:
+        known(dataset, defaults.datasets, file, "datasets")
+        if defaults.datasets[dataset].overrides and len(space.datasets) > 1:
+            found = f"found '{dataset}', which has overrides, beside others"
+            raise UserError(f"{file}: datasets: {found}, allowed: one such dataset alone, or datasets without")
+    _refuse_doubles(space.datasets, file, "datasets")
 
 
 def _check_amounts(plan: Plan) -> None:

@@ -1,4 +1,4 @@
-"""Trials: how one is run and judged, and `trials.csv`, with a row for each round that a trial was in.
+"""Trials: how one is run, and `trials.csv`, with a row for each round that a trial was in.
 
 A trial's value is the mean over datasets of the log of the criterion's mean over seeds (a plain mean: one seed that
 fails must not be hidden by two that do not); a run without a number makes it +∞.
@@ -14,23 +14,17 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from torch import Tensor
-
 from ebmbench.config.registry import load
 from ebmbench.config.schema import check
 from ebmbench.core.method import Settings
-from ebmbench.experiment.data import Data, open_data
-from ebmbench.experiment.judge import compute_metrics, subject_of
-from ebmbench.experiment.runs import Run, train_run
-from ebmbench.experiment.samples import draw
-from ebmbench.metrics.common.evaluation import Evaluation, Value
+from ebmbench.experiment.runs import train_run
 from ebmbench.training.job import Job
+from ebmbench.tuning.examiner import Examiner, Judged
 from ebmbench.tuning.grid import Setting
 from ebmbench.tuning.space import Plan
-from ebmbench.workspace.code_hash import code_hash
-from ebmbench.workspace.files import read_json, write_csv, write_json
+from ebmbench.workspace.files import write_csv
 from ebmbench.workspace.layout import DEFAULTS, WORK
-from ebmbench.workspace.store import Store, digest
+from ebmbench.workspace.store import Store
 
 TABLE = "trials.csv"
 FIRST = ["method", "trial", "round", "proposal", "criterion", "settings"]
@@ -71,15 +65,6 @@ class Row:
         return math.isfinite(self.value)
 
 
-@dataclass(frozen=True)
-class Judged:
-    """The criterion of a run; or none, what became of the run (`diverged`, say), and why."""
-
-    value: float | None
-    status: str
-    reason: str
-
-
 class Trials:
     """Runs the trials of one method."""
 
@@ -89,10 +74,7 @@ class Trials:
         self.grid = plan.grid(method)
         self.criterion = plan.criterion(method)
         self.store = Store(plan.root / WORK)
-        kind = plan.defaults.sampling.sampler.get("kind")
-        self.code = code_hash([__name__, f"ebmbench.metrics.{self.criterion}", f"ebmbench.samplers.{kind}"])
-        entries = ((name, plan.defaults.datasets[name]) for name in plan.space.datasets)
-        self.data = {name: open_data(name, entry, plan.root) for name, entry in entries}
+        self.examiners = {name: Examiner(plan, name, self.criterion, self.store) for name in plan.space.datasets}
 
     def run(self, setting: Setting, number: int, proposal: str) -> Row:
         """Round 1: the first seed, with the budget of the space."""
@@ -109,12 +91,12 @@ class Trials:
         passes = self.plan.defaults.training.budget if last else space.budget
         try:
             settings = self.grid.settings(setting)
-            runs = {(name, seed): self.judge(settings, name, seed, passes) for name in self.data for seed in seeds}
+            runs = {(name, seed): self.judge(settings, name, seed, passes) for name in self.examiners for seed in seeds}
         except Exception as error:
             place = f"{self.method}, trial {number} ({text})"
             raise TrialError(f"{place}: {type(error).__name__}: {' '.join(str(error).split())}") from error
         status, reason = _outcome(runs)
-        scores = {name: _mean([runs[name, seed].value for seed in seeds]) for name in self.data}
+        scores = {name: _mean([runs[name, seed].value for seed in seeds]) for name in self.examiners}
         return Row(
             method=self.method,
             trial=number,
@@ -132,48 +114,11 @@ class Trials:
 
     def judge(self, settings: Settings, dataset: str, seed: int, passes: int) -> Judged:
         """Train and judge one run, or find both."""
-        data, section = self.data[dataset], self.plan.defaults.models.get(settings.model, {})
+        examiner, section = self.examiners[dataset], self.plan.defaults.models.get(settings.model, {})
         model = check(load("models", settings.model).Settings, section, DEFAULTS, f"models.{settings.model}")
         training = self.plan.defaults.training.model_copy(update={"budget": passes})
-        job = Job(self.method, settings, {}, seed, training, model, data.facts)
-        run = train_run(job, data.train, self.store, data.train_labels)
-        if run.status["status"] != "ok":
-            return Judged(None, run.status["status"], run.status["reason"])
-        key = self._digest(run.status["digest"], data)
-        return Judged(
-            **read_json(self.store.obtain(key, lambda _, result: self._fill(run, data, result)) / "criterion.json")
-        )
-
-    def _digest(self, run: str, data: Data) -> str:
-        """Names a judgement by the run, the truth, how it is judged, and the code."""
-        defaults = self.plan.defaults
-        inputs = {
-            "run": run,
-            "source": data.source,
-            "criterion": self.criterion,
-            "sampling": defaults.sampling.model_dump(),
-            "settings": defaults.metrics.model_dump(),
-            "code": self.code,
-        }
-        return digest(inputs)
-
-    def _fill(self, run: Run, data: Data, result: Path) -> None:
-        value = self._value(run, data, None)
-        if value.value is None:  # samples are drawn only for a criterion that cannot do without
-            run.trained.network.float()
-            drawn = draw(run.trained, "long", self.plan.defaults.sampling, data.test)
-            assert drawn is not None  # everything can be sampled from noise
-            value = self._value(run, data, drawn.x)
-        reason = value.reason
-        if value.value is not None and value.value <= 0:
-            value, reason = Value(), f"{self.criterion} is {value.value}, which has no logarithm"
-        status = "ok" if value.value is not None else "unavailable"
-        write_json(result / "criterion.json", {"value": value.value, "status": status, "reason": reason})
-
-    def _value(self, run: Run, data: Data, samples: Tensor | None) -> Value:
-        subject = subject_of(run.trained, samples)
-        evaluation = Evaluation(subject, data.test, data.density, data.facts, self.plan.defaults.metrics)
-        return compute_metrics({"": evaluation}, [self.criterion])[self.criterion, ""]
+        job = Job(self.method, settings, {}, seed, training, model, examiner.data.facts)
+        return examiner.judge(train_run(job, examiner.data.train, self.store, examiner.data.train_labels))
 
 
 def _outcome(runs: dict[tuple[str, int], Judged]) -> tuple[str, str]:

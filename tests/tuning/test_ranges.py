@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ebmbench.config.params import Params
-from ebmbench.tuning.grid import Grid, Limit, make_grid
+from ebmbench.tuning.grid import Grid, Limit, base_section, make_grid
 from ebmbench.tuning.ranges import NO_WHOLE, find_edges, move, neighbours, next_value
 from tests.tuning.conftest import DEFAULTS
 
@@ -39,7 +39,8 @@ def test_a_range_goes_on_as_it_went(choices: list[Any], value: float, up: bool, 
 def make(axes: dict[str, list[Any]], start: dict[str, Any], method: str = "mle", **limits: Limit) -> Grid:
     from ebmbench.config.yaml import plain
 
-    return make_grid(method, Params.model_validate(plain(DEFAULTS)), axes, start, limits, "space.yaml")
+    base = base_section(method, Params.model_validate(plain(DEFAULTS)))
+    return make_grid(method, base, axes, start, limits, "space.yaml")
 
 
 def test_a_setting_inside_its_ranges_stands_at_no_edge() -> None:
