@@ -9,12 +9,13 @@ import torch
 
 from ebmbench.claims import rbm_likelihood_on_mnist as claim
 from ebmbench.claims.testing.bench import Bench
-from ebmbench.core.binary import states
+from ebmbench.core.binary import index_of, states
 from ebmbench.core.streams import stream
 from ebmbench.errors import UserError
 from ebmbench.experiment.data import Data, make_data
 from ebmbench.methods import cd
 from ebmbench.models import rbm
+from ebmbench.models.common.bipartite import Bipartite
 from tests.claims.verdicts import measures
 from tests.conftest import binary_facts
 
@@ -117,3 +118,26 @@ def test_without_the_files_it_says_what_to_do(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr("ebmbench.data.common.files.Files._download", offline)
     with pytest.raises(UserError, match="mnist"):
         claim.measure("plain", 0, bench)
+
+
+def test_exact_samples_have_the_probabilities_of_the_table() -> None:
+    machine = three_by_two()
+    x = claim.draw_exactly(machine, 40_000, stream(0, "exact"))
+    table = (-machine(states(3)) - machine.log_partition()).exp()
+    found = torch.bincount(index_of(x), minlength=8) / len(x)
+    assert table.max() > 3 * table.min()
+    assert torch.allclose(found.double(), table, atol=0.01)
+
+
+def test_the_bracket_holds_log_z_and_is_narrow() -> None:
+    machine, facts = three_by_two(), binary_facts(3)
+    ahead, back = claim.bracket(machine, facts, stream(0, "exact"))
+    log_z = machine.log_partition()
+    assert ahead.log_z - 4 * ahead.error <= log_z <= back.log_z + 4 * back.error
+    assert back.log_z - ahead.log_z < 0.1
+
+
+def three_by_two() -> Bipartite:
+    """Three visible and two hidden units with strong weights."""
+    weight = torch.tensor([[2.0, -1.0], [1.5, 1.0], [-2.0, 2.0]], dtype=torch.float64)
+    return Bipartite(weight, torch.tensor([0.5, -0.3, 0.2]).double(), torch.tensor([-1.0, 0.4]).double())
