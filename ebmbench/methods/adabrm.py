@@ -11,7 +11,7 @@ from the copy a single event can outweigh the rest: watch max |log g| (neyman, w
 in the one run tried, two_moons at 𝒦 = 5). kl weighs noise by g, which single precision holds up to log g = 88, and the
 first steps at the default rate of 0.05 go beyond: of 24 runs (the four toys, six seeds each, 𝒦 = 5) 6 were given up
 within five steps, with α = 0.01 8, but none at a rate of 0.005 or at 𝒦 = 1, and none of logistic or brier. Differs from
-the thesis: adance's penalty α.
+the thesis: adance's penalty α, buffer, rejuvenation and averaged weights.
 """
 
 from pydantic import Field

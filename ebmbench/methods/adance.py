@@ -8,7 +8,8 @@ No normaliser is learned: since log g has no constant, the optimum keeps Z_θ = 
 𝒦 = 1) the gradient is half of maximum likelihood's. Xu (2022), chapter 3. Differs from the thesis: a valid sampler by
 default, where the thesis has T = 1 and a sampler at 2.5e-5 (at so low a T the ratio is steep: watch max |log g| and
 the gradient norm); and the penalty α (Du & Mordatch 2019), which keeps energies of images small where no spectral
-normalisation does.
+normalisation does. At 𝒦 = 1 the gradient with α/2T is 1/2T of mle's with α: Adam takes the same steps, unless gradients
+are clipped. The thesis has buffer 10 000, rejuvenation 25 % and no averaged weights (`training.ema`).
 """
 
 from pydantic import Field
@@ -53,7 +54,7 @@ def adaptive_contrast(
 class Settings(AdaptiveNoiseSettings):
     """`params.yaml: methods.adance`."""
 
-    energy_penalty: float = Field(0.0, ge=0, description="α; at 𝒦 = 1 half of mle's does what mle's does")
+    energy_penalty: float = Field(0.0, ge=0, description="α; at 𝒦 = 1 mle's over 2T does what mle's does")
 
 
 class Method(AdaptiveNoise):

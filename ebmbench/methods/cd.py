@@ -5,8 +5,11 @@
 
 The term through the sampler is dropped, as in the paper. `persistent: true` is PCD (Tieleman 2008): chains start at
 data, go on from step to step, and restart at data with probability `reset`. The only difference from `mle` is where
-chains start: here always at data, there at noise. Hinton (2002); Amini 4; Gagnon & Lajoie 4. Differs from the paper: on
-continuous data Metropolis-adjusted Langevin takes the place of Gibbs steps (`sampler: {kind: block_gibbs}`).
+chains start: here always at data, there at noise. Hinton (2002); Amini 4; Gagnon & Lajoie 4. Differs from the papers:
+on continuous data Metropolis-adjusted Langevin takes the place of Gibbs steps (`sampler: {kind: block_gibbs}`); on
+images Langevin steps with little noise, which are no valid sampler, take the place of both; of more persistent
+chains than data in a batch some are drawn at each step, and their ends take their places, where Tieleman moves all;
+weights that are judged are averages (`training.ema`).
 """
 
 from pydantic import Field
@@ -27,6 +30,11 @@ PAPER = "Hinton, Training Products of Experts by Minimizing Contrastive Divergen
 YEAR = 2002
 LINK = ("https://doi.org/10.1162/089976602760128018", "https://doi.org/10.1145/1390156.1390290")
 REMARK = "Its training chains start at the data, those of `mle` at noise: compare their rows to see the effect."
+REMARK_IF = {
+    "sampler.noise_std": "Its steps have less noise than a valid sampler: chains of low temperature, for which the "
+    "theory of contrastive divergence does not hold.",
+    "persistent": "With `persistent=True` it is PCD: chains go on from step to step.",
+}
 EXAMPLES = [{"persistent": True, "chains": 40}, {"persistent": True, "chains": 40, "replace": "oldest"}]
 RECOVERY = {"sampler": {"kind": "mala", "steps": 3, "step_size": 0.5}}
 

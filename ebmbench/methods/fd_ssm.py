@@ -17,7 +17,6 @@ from torch import Tensor
 from ebmbench.core.energy import Energy
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw
-from ebmbench.methods.common import score_matching
 from ebmbench.methods.common.score_matching import ScoreMatching, SlicedSettings
 
 PAPER = (
@@ -26,7 +25,9 @@ PAPER = (
 )
 YEAR = 2020
 LINK = "https://arxiv.org/abs/2007.03317"
-REMARK = score_matching.REMARK
+REMARK_IF = {
+    "sigma": "It learns the data *smoothed* by noise of deviation σ.",
+}
 EXAMPLES = [{"directions": "sphere", "projections": 2}]
 
 

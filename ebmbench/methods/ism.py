@@ -20,14 +20,15 @@ from ebmbench.core.energy import Energy, score_and_curvature
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw
 from ebmbench.errors import UserError
-from ebmbench.methods.common import score_matching
 from ebmbench.methods.common.score_matching import ScoreMatching, ScoreMatchingSettings
 from ebmbench.workspace.layout import PARAMS_YAML
 
 PAPER = "Hyvärinen, Estimation of Non-Normalized Statistical Models by Score Matching, JMLR 6, 2005"
 YEAR = 2005
 LINK = "https://jmlr.org/papers/v6/hyvarinen05a.html"
-REMARK = score_matching.REMARK
+REMARK_IF = {
+    "sigma": "It learns the data *smoothed* by noise of deviation σ.",
+}
 EXAMPLES = [{"sigma": 0.1}]
 MOST = 64  # coordinates: a step costs 4 + 4D passes
 

@@ -7,7 +7,8 @@ With logits f `(B, K)`, E(x) = −log Σ_y exp f_y(x) and log p(x, y) = log p(y|
 The second term is the loss of `mle`, with chains in a buffer of which a fraction restarts from noise. With w = 0 it is
 a plain classifier, which needs no chains; with one class it is `mle`. Grathwohl et al. (2020); Beigy (2024), Hybrid
 Modeling. Differs from the paper: any network with a logit for each class instead of a Wide-ResNet, and valid samplers
-are possible (the paper's Langevin steps are 1 with noise 0.01); the penalty is that of Du & Mordatch (2019).
+are possible (the paper's Langevin steps are 1 with noise 0.01); the penalty is that of Du & Mordatch (2019); the buffer
+holds 1000 chains by default (paper: 10 000, 5 % restart), and its drawn chains are replaced by their own ends.
 """
 
 import torch

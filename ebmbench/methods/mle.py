@@ -6,7 +6,10 @@ The gradient of −log p_θ is ∇E(x⁺) − E_{x⁻~p_θ}[∇E(x⁻)]; with x�
 
 Chains live in a buffer (`init: persistent`), of which a fraction restarts from noise each time it is drawn, or
 start anew from `noise` or from `data` (which makes it contrastive divergence). Xu (2022) 2.2.3.1; Gagnon &
-Lajoie 3, 5; penalty: Du & Mordatch (2019).
+Lajoie 3, 5; penalty: Du & Mordatch (2019). Differs from the sources: a valid sampler by default, where Xu has 100
+Langevin steps of 1 with noise 0.005; a buffer of 1000 of which 10 % restart, where he has 10 000 and 25 %; ends take
+the places of the chains that were drawn, where Gagnon & Lajoie's leave first in, first out (`replace: oldest`); and the
+weights that are judged are averages (`training.ema`).
 """
 
 from typing import Literal

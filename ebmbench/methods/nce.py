@@ -6,7 +6,8 @@ G(u) = log p_θ(u) − log p_n(u) − log ν:
     L = mean softplus(−G(x)) + ν · mean softplus(G(y)).
 
 The optimum has p_θ normalised, so c tends to log Z. Gutmann & Hyvärinen (2010); Xu (2022) 2.2.3.3; Jin 4.1. Differs
-from the paper: which noise, and where c starts (`common/fixed_noise.py`).
+from the papers: which noise, and where c starts (`common/fixed_noise.py`). Both take the mean over data and noise
+together, which is this loss over 1 + ν (for ν = 1 half of it), and Xu's v is data per noise event, 1/ν.
 """
 
 import math

@@ -10,7 +10,8 @@ Samples come from annealed Langevin along the same ladder (`sampler`). The netwo
 the whole ladder, by its probability-flow ODE (`metrics/common/flow.py`); it ends at σ_L, so at best it is the data
 smoothed by σ_L. The score and, in `kl_narrowest`, the energy that are judged are those of σ_L alone.
 Song & Ermon (2019); Amini 6. Differs from the paper: lengths are in units of the data's deviation. The paper's ε = 2e-5
-multiplies the drift in its code; in the α/2 convention used here it is 4e-5.
+multiplies the drift in its code; in the α/2 convention used here it is 4e-5. Steps, step size and levels are not the
+paper's 100, 2e-5 and 10; a last denoising step follows the chains (`denoise: true`), which the paper of 2019 lacks.
 """
 
 from typing import Any
@@ -34,6 +35,7 @@ REMARK = (
     "the probability-flow ODE through all of them, down to the narrowest: even a perfect fit has a KL above zero; "
     "`kl_target` compares with the data smoothed by the narrowest, `kl_narrowest` judges that level's energy alone."
 )
+REMARK_IF = {"sampler.denoise": "Its samples end with a denoising step, which is not in the paper and moves FID."}
 EXAMPLES = [{"model": "score_mlp"}]
 
 

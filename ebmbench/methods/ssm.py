@@ -9,7 +9,8 @@ estimate of the trace alone. A vector that a network gives (`model: score_mlp`, 
 loss is the same with the trace of that field, and its minimum is the data's score all the same. Such a network is asked
 at one noise level, the σ of noise that is added to data, else the data's deviation; it has no density, and what needs
 one is not judged. Song et al. (2019); Amini 5.2; Xu (2022) 2.9. Differs from the paper: the unit of the score, and
-noise that may be added to data (`common/score_matching.py`).
+noise that may be added to data (`common/score_matching.py`). The reduced form is the default: it is Xu's
+(2.8), by Hutchinson; Amini's 5.2 and Xu's (2.9) are the plain one, and the paper has both.
 """
 
 from torch import Tensor
@@ -18,13 +19,15 @@ from ebmbench.core.dataset import Facts
 from ebmbench.core.energy import Energy, score_and_curvature
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw
-from ebmbench.methods.common import score_matching
 from ebmbench.methods.common.score_matching import ScoreMatching, SlicedSettings
 
 PAPER = "Song, Garg, Shi & Ermon, Sliced Score Matching: A Scalable Approach to Density and Score Estimation, UAI 2019"
 YEAR = 2019
 LINK = "https://arxiv.org/abs/1905.07088"
-REMARK = score_matching.REMARK
+REMARK_IF = {
+    "sigma": "It learns the data *smoothed* by noise of deviation σ.",
+    "variance_reduced": "Its loss is variance-reduced: random directions estimate the trace alone (Hutchinson).",
+}
 EXAMPLES = [{"directions": "sphere", "variance_reduced": False, "projections": 2}, {"model": "score_mlp"}]
 
 

@@ -1,22 +1,26 @@
 """AdaNCE: half of maximum likelihood at its own copy, the schedule of algorithm 3.1, and an optimum that keeps Z."""
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
+from ebmbench.config.schema import read_yaml
 from ebmbench.core.contrastive import contrastive
 from ebmbench.core.meter import Meter
 from ebmbench.core.streams import draws
 from ebmbench.methods import adance, mle
 from ebmbench.methods.adance import adaptive_contrast
 from ebmbench.samplers import langevin, mala
+from ebmbench.workspace.layout import DEFAULTS
 from tests.conftest import gaussian_facts
 from tests.identities.networks import events, gradient, network
 from tests.identities.quadrature import line, population
 
+ROOT = Path(__file__).parents[2]
 CHAINS: dict[str, Any] = {"sampler": mala.Settings(steps=4, step_size=0.1), "buffer": 64, "rejuvenation": 0.25}
 
 
@@ -51,6 +55,38 @@ def test_at_its_own_copy_the_gradient_is_half_of_maximum_likelihoods(seed: int) 
     theirs = gradient(contrastive(energy, x, negatives)[0], energy)
     assert theirs.norm() > 0.1
     torch.testing.assert_close(ours, 0.5 * theirs, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.25])
+@pytest.mark.parametrize("alpha", [0.01, 0.3])
+def test_the_penalty_that_does_what_mles_does_is_half_of_it_over_the_temperature(
+    temperature: float, alpha: float
+) -> None:
+    """With α/2T the whole gradient is 1/2T of maximum likelihood's with α; with α itself it is not."""
+    energy, x, negatives = network(2), events(16, 2), 2 * events(16, 2, seed=1)
+    frozen, share = copy.deepcopy(energy), 1 / (2 * temperature)
+    theirs = gradient(contrastive(energy, x, negatives, alpha)[0], energy)
+
+    def ours(penalty: float) -> Tensor:
+        return gradient(adaptive_contrast(energy, frozen, x, negatives, temperature, penalty)[0], energy)
+
+    assert theirs.dtype == torch.float64
+    torch.testing.assert_close(ours(share * alpha), share * theirs, rtol=0, atol=1e-12)
+    assert (ours(share * alpha * 2) - share * theirs).norm() > 1e-3 * theirs.norm()
+
+
+def test_with_half_the_penalty_adam_follows_maximum_likelihood() -> None:
+    ours, theirs = path(adance, 10, 1e-30, interval=1, energy_penalty=0.05), path(mle, 10, 1e-30, energy_penalty=0.1)
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+    same = path(adance, 10, 1e-30, interval=1, energy_penalty=0.1)
+    assert (same - theirs)[1:].abs().amax() > 1e-4
+
+
+@pytest.mark.parametrize("dataset", ["digits", "mnist", "fashion_mnist", "cifar10", "celeba"])
+def test_the_defaults_on_images_give_adance_half_of_mles_penalty(dataset: str) -> None:
+    methods = read_yaml(ROOT / DEFAULTS)["datasets"][dataset]["overrides"]["methods"]
+    assert methods["adance"]["temperature"] == 1.0
+    assert 2 * methods["adance"]["energy_penalty"] == methods["mle"].get("energy_penalty", 0.0)
 
 
 def test_away_from_its_copy_it_is_not() -> None:

@@ -6,6 +6,7 @@ A factor that is a power of two changes no digit of a float, so that only consta
 """
 
 import math
+from functools import cache
 
 import pytest
 import torch
@@ -20,7 +21,7 @@ from ebmbench.training.job import Job
 from ebmbench.training.trainer import Trainer
 from tests.conftest import real_methods
 
-STEPS = 40
+STEPS = 20
 # Narrow modes off the origin: gradients of score losses are then long enough to be clipped.
 MODES = 2.0 * torch.randint(2, (500, 2), generator=stream(0, "modes")) + 1.0
 DATA = MODES + 0.05 * torch.randn(500, 2, generator=stream(0, "data"))
@@ -30,6 +31,7 @@ TOLERANCE = {2.0**7: 1e-5, 2.0**-10: 1e-5, 100.0: 1e-4, 0.001: 1e-4}
 ROUNDED = {"stein": 10}
 
 
+@cache  # of the unit 1, which every other is compared with
 def learned(method: str, unit: float) -> tuple[Tensor, Tensor]:
     """Energies of some events up to a constant, and u times their scores, after some steps of training."""
     data = unit * DATA

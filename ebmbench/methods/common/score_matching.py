@@ -17,8 +17,6 @@ from ebmbench.core.meter import Meter
 from ebmbench.core.streams import Draw, normal
 from ebmbench.samplers.common.choice import Sampler
 
-REMARK = "With `sigma` above zero, as on images, it learns the data *smoothed* by noise of that deviation."
-
 Distribution = Literal["rademacher", "gaussian", "sphere"]
 
 
