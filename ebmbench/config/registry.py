@@ -41,7 +41,8 @@ class Entry:
     `links` are addresses of the papers that `paper` names between semicolons, in that order (`LINK`, one or several).
     Of metrics, `direction` is "lower", "higher" or, of diagnostics, "none", `samples` says whether it judges samples
     (`SAMPLES = True`), each kind of them apart, and `gap` names the metric that decides in its stead who is bold
-    (`GAP`). Of methods, `remark` is what a reader of results must know (`REMARK`), and `published` are published values
+    (`GAP`). Of methods, `remark` is what a reader of results must know (`REMARK`), `remarks` what he must know only
+    where a setting is neither zero, false nor null, by its key (`REMARK_IF`), and `published` are published values
     by a setting of the method, which a sweep of that setting is shown beside (`PUBLISHED`). Of methods that tell data
     from noise, `noise` says from which (`NOISE`), `learns_z` whether log Z is learned beside the energy (`LEARNS_Z`),
     and `adversarial` whether the noise is trained against the energy (`ADVERSARIAL`).
@@ -56,6 +57,7 @@ class Entry:
     samples: bool = False
     gap: str = ""
     remark: str = ""
+    remarks: dict[str, str] = field(default_factory=dict)
     published: dict[str, Any] = field(default_factory=dict)
     noise: str = ""
     learns_z: bool = False
@@ -116,6 +118,7 @@ def _read(file: Path, required: tuple[str, ...]) -> Entry | None:
         samples=bool(constants.get("SAMPLES", False)),
         gap=str(constants.get("GAP", "")),
         remark=str(constants.get("REMARK", "")),
+        remarks=constants.get("REMARK_IF", {}),
         published=constants.get("PUBLISHED", {}),
         noise=str(constants.get("NOISE", "")),
         learns_z=bool(constants.get("LEARNS_Z", False)),

@@ -62,8 +62,8 @@ class Benchmark(Section):
 class Claims(Section):
     """The seeds that claims are decided by; how many, each claim says itself."""
 
-    first: Seed = Field(3000, description="the verdict rests on the seeds from here on")
-    again: Seed | None = Field(4000, description="and is tried once more with those from here on; null: it is not")
+    first: Seed = Field(5000, description="the verdict rests on the seeds from here on")
+    again: Seed | None = Field(6000, description="and is tried once more with those from here on; null: it is not")
 
 
 class Divergence(Section):

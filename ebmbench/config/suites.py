@@ -3,8 +3,12 @@
 Only the datasets and methods of the suite are written, so `params.yaml` lists exactly what will run. Edits and comments
 in `params.yaml` are the user's; they are overwritten only with `--force`. A checksum in its second line tells whether
 there are any: then a suite whose own file was edited is written again without asking.
+
+A dataset of a suite may say `like: NAME`: its entry is then laid over a copy of that one, with its overrides.
+`params.yaml` has the whole entry, and no `like`.
 """
 
+import copy
 import hashlib
 import io
 from collections.abc import Mapping
@@ -14,7 +18,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from ebmbench.config.params import Params
-from ebmbench.config.schema import check, read_yaml
+from ebmbench.config.schema import check, known, read_yaml
 from ebmbench.config.yaml import lay_over
 from ebmbench.errors import UserError, in_words, nearest
 from ebmbench.workspace.files import write_text
@@ -82,12 +86,28 @@ def _resolved(root: Path, name: str) -> Any:
     overlay = root / SUITES / f"{name}.yaml"
     read_yaml(overlay)  # names the file if it cannot be read; the round trip below keeps how values are written
     lay_over(whole, _yaml().load(overlay.read_text(encoding="utf-8")))
+    for dataset in list(whole["datasets"]):
+        _complete(whole["datasets"], dataset, f"{SUITES}/{name}.yaml")
     for section in ("datasets", "methods"):
         _keep(whole[section], whole["benchmark"][section])
     for entry in whole["datasets"].values():
         _keep(entry.get("overrides", {}).get("methods", {}), whole["benchmark"]["methods"])
     whole.yaml_set_start_comment(_headline(name).removeprefix("# ") + "\n")
     return whole
+
+
+def _complete(datasets: Any, name: str, file: str) -> None:
+    """Lay an entry over a copy of the one that it is `like`, which may be like another."""
+    if not isinstance(datasets[name], dict) or "like" not in datasets[name]:
+        return
+    entry = copy.deepcopy(datasets[name])  # several may be aliases of one
+    other, datasets[name] = entry.pop("like"), entry
+    known(other, datasets, file, f"datasets.{name}.like")
+    _complete(datasets, other, file)
+    if isinstance(datasets[other], dict):
+        datasets[name] = copy.deepcopy(datasets[other])
+        datasets[name].fa.set_block_style()  # an entry in one line has no room for overrides
+        lay_over(datasets[name], entry)
 
 
 def _own_comments(root: Path, suite: str) -> list[str]:

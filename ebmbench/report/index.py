@@ -26,6 +26,7 @@ from ebmbench.report.results.kinds import select_kind
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import load_results, read_rows
 from ebmbench.report.results.verdicts import VERDICTS, lost_cell, rows_of_methods
+from ebmbench.report.statistics.frontiers import drop_frontiers, find_frontiers
 from ebmbench.report.statistics.seeds import summarise
 from ebmbench.report.text.numbers import MISSING, format_count, format_number, plural
 from ebmbench.report.text.tables import find_best, format_name, format_share, markdown_table
@@ -169,10 +170,10 @@ def render_index(root: Path) -> str:
 
 
 def choose_reports(reports: Iterable[Report]) -> dict[str, Report]:
-    """The report to quote for each dataset."""
+    """The report to quote for each dataset; one at several budgets is no column of a leaderboard."""
     found: dict[str, Report] = {}
     for report in reports:
-        for dataset in report.results.datasets:
+        for dataset in drop_frontiers(report.results, find_frontiers(report.results)).datasets:
             if dataset not in found or report.weigh(dataset) > found[dataset].weigh(dataset):
                 found[dataset] = report
     return found

@@ -158,6 +158,60 @@ def test_a_suite_that_cannot_be_read_is_named(tmp_path: Path, body: bytes, words
         suites.use(root, "quik")
 
 
+LIKE = "datasets:\n  far: {like: near, train: 20}\n  near: {like: digits, overrides: {training: {budget: 1000}}}\n"
+
+
+def test_an_entry_like_another_is_that_one_with_its_overrides_and_changes(tmp_path: Path) -> None:
+    root = project(tmp_path)
+    suite = "# Mine.\nbenchmark: {suite: mine, datasets: [far, digits], methods: [mle]}\n"
+    (root / "suites/mine.yaml").write_text(suite + LIKE)
+    suites.use(root, "mine")
+    params = load_params(root)
+    assert set(params.datasets) == {"far", "digits"}
+    far, digits = params.on("far"), params.on("digits")
+    assert (params.datasets["far"].train, far.training.budget) == (20, 1000)
+    assert params.datasets["digits"].train > 20
+    assert digits.training.budget > 1000
+    assert far.training.model_copy(update={"budget": digits.training.budget}) == digits.training
+    assert (far.methods, far.benchmark.metrics) == (digits.methods, digits.benchmark.metrics)
+    assert suites.local_edits(root) == []
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ("{like: digit}", r"suites/mine\.yaml: datasets\.far\.like: found 'digit', .*did you mean 'digits'"),
+        ("{like: far}", r"suites/mine\.yaml: datasets\.far\.source: "),
+        ("{like: [digits]}", r"suites/mine\.yaml: datasets\.far\.like: found "),
+    ],
+)
+def test_an_entry_like_none_that_there_is_is_refused_in_one_line(tmp_path: Path, entry: str, words: str) -> None:
+    root = project(tmp_path)
+    suite = f"benchmark: {{suite: mine, datasets: [far], methods: [mle]}}\ndatasets:\n  far: {entry}\n"
+    (root / "suites/mine.yaml").write_text(suite)
+    with pytest.raises(UserError, match=words):
+        suites.use(root, "mine")
+
+
+def test_entries_of_the_frontier_differ_in_budget_and_settings_alone(tmp_path: Path) -> None:
+    root = project(tmp_path)
+    suites.use(root, "frontier")
+    params, found = load_params(root), {}
+    for dataset, entry in params.datasets.items():
+        own = params.on(dataset)
+        found.setdefault(entry.source, []).append(own.training.budget)
+        first = params.on(next(name for name, one in params.datasets.items() if one.source == entry.source))
+        assert own.training.model_copy(update={"budget": 1}) == first.training.model_copy(update={"budget": 1})
+        assert (own.sampling, own.metrics, own.benchmark) == (first.sampling, first.metrics, first.benchmark)
+        facts = open_data(dataset, entry, ROOT).facts
+        for method in params.benchmark.methods:
+            check_cell(params, Cell(root, "frontier", dataset, method), facts)
+            jobs = list(cell_jobs(own, method, facts))
+            assert [load("methods", method).Method.skip(job.settings, facts) for job in jobs] == [None] * 3
+    toys, digits = [500_000, 2_000_000, 8_000_000, 32_000_000], [200_000, 800_000, 3_200_000]
+    assert list(found.values()) == [toys, toys, digits]
+
+
 @pytest.mark.parametrize("suite", ["family", "noise"])
 def test_every_cell_of_a_suite_of_many_methods_can_be_trained_and_none_is_skipped(tmp_path: Path, suite: str) -> None:
     root = project(tmp_path)

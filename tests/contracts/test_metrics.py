@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import cache
 
 import pytest
 import torch
@@ -85,6 +86,12 @@ def compute(name: str, e: Evaluation) -> Value:
     return found
 
 
+@cache
+def of_truth(name: str) -> Value:
+    """A second computation, which the tests share."""
+    return compute(name, truth_with(NEEDS[name]))
+
+
 @pytest.mark.parametrize("name", OF_POINTS)
 def test_what_it_needs_is_enough_and_its_number_comes_with_a_protocol(name: str) -> None:
     e = truth_with(NEEDS[name])
@@ -96,7 +103,7 @@ def test_what_it_needs_is_enough_and_its_number_comes_with_a_protocol(name: str)
     assert found.n > 0
     assert found.protocol
     assert found.error is None or found.error >= 0
-    assert compute(name, truth_with(NEEDS[name])) == found
+    assert of_truth(name) == found
     assert torch.equal(e.test, test)
     assert samples is None or torch.equal(e.subject.samples, samples)
 
@@ -120,7 +127,7 @@ LEAST = [
 @pytest.mark.parametrize("name", LEAST)
 def test_the_truth_itself_is_at_the_floor(name: str) -> None:
     """0 up to rounding, unless the metric's file says how much chance leaves (`FLOOR`), or its error does."""
-    found = compute(name, truth_with(NEEDS[name]))
+    found = of_truth(name)
     assert abs(found.value) <= max(getattr(load("metrics", name), "FLOOR", 1e-8), 4 * (found.error or 0))
 
 

@@ -1,7 +1,7 @@
 """Every section and figure of the report keeps the contract: it is drawn or written from results, and stands in place.
 
 The results are those of two small suites, one of a toy and one of images; each figure and section has to show
-something of at least one of them.
+something of at least one of them, or of a table made for it.
 """
 
 import re
@@ -24,6 +24,8 @@ from tests.report.image_suite import PARAMS as IMAGE_PARAMS
 from tests.report.image_suite import write_images
 from tests.report.machine_suite import write_cell
 from tests.report.suite import PARAMS, write_suite
+from tests.report.test_crossings import table as crossed_table
+from tests.report.test_frontier import TOY, results_of
 
 SECTIONS = {section_name(module): module for module in find_sections()}
 FIGURES = {section_name(module): module for module in find_figures()}
@@ -59,6 +61,15 @@ def contrastive(suites: list[Results]) -> Results:
     return replace(suites[0], frame=suites[0].frame.assign(method=suites[0].frame["method"].replace(names)))
 
 
+@pytest.fixture(scope="module")
+def special() -> dict[str, Results]:
+    """Results for sections and figures that most suites do not have: several budgets, objectives and samplers."""
+    budgets = results_of(TOY)
+    params = {"benchmark": {"suite": "chains", "metrics": ["kl"]}}
+    budgets = replace(budgets, params=budgets.params | {"benchmark": params["benchmark"]})
+    return {"frontier": budgets, "profile": budgets, "samplers": Results(crossed_table((0.0, 0.1)), params)}
+
+
 @pytest.fixture
 def add_section(tmp_path: Path) -> Iterator[AddFile]:
     """Add a file to the sections, for one test."""
@@ -92,10 +103,10 @@ def split_by_title(text: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_is_drawn_into_the_folder_and_shown_below_its_section(
-    name: str, suites: list[Results], binary: Results, tmp_path: Path
+    name: str, suites: list[Results], binary: Results, special: dict[str, Results], tmp_path: Path
 ) -> None:
-    figure, drawn = FIGURES[name], 0
-    for place, results in enumerate([binary] if name == "machines" else suites):
+    figure, drawn, known = FIGURES[name], 0, special | {"machines": binary}
+    for place, results in enumerate([known[name]] if name in known else suites):
         report, before = tmp_path / str(place), results.frame.copy()
         with apply_theme():
             images = figure.draw(results, report / "figures")
@@ -120,9 +131,9 @@ def assemble_alone(section: str, results: Results) -> str:
 
 @pytest.mark.parametrize("name", SECTIONS)
 def test_a_section_has_text_below_its_own_title_and_leaves_the_results_alone(
-    name: str, suites: list[Results], contrastive: Results
+    name: str, suites: list[Results], contrastive: Results, special: dict[str, Results]
 ) -> None:
-    suites = [*suites, contrastive]
+    suites = [*suites, contrastive, *([special[name]] if name in special else [])]
     before = [results.frame.copy() for results in suites]
     texts = [SECTIONS[name].text(results) for results in suites]
     assert any(texts)

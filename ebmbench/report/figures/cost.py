@@ -25,6 +25,7 @@ from ebmbench.report.figures.theme import INK, WIDTH, brief_name, colour, line_s
 from ebmbench.report.results.frame import variant
 from ebmbench.report.results.groups import direction, short_name
 from ebmbench.report.results.suite import Results
+from ebmbench.report.statistics.frontiers import drop_frontiers, find_frontiers
 from ebmbench.report.statistics.seeds import summarise
 from ebmbench.report.text.images import Image
 
@@ -73,8 +74,8 @@ class Part:
 
 
 def draw(results: Results, folder: Path) -> list[Image]:
-    """A figure for each main metric, of values that its scale can show; images have their own."""
-    curves = results.curves
+    """A figure for each main metric, of values that its scale can show; data at several budgets have their own."""
+    curves = drop_frontiers(results, find_frontiers(results)).curves
     if curves.empty:
         return []
     names = [variant(method, settings) for method, settings in zip(curves["method"], curves["settings"], strict=True)]

@@ -37,7 +37,7 @@ ACROSS, ROWS = 3, 12  # panels beside each other, and rows of a figure; more pan
 FEW = 150  # values, of which none is set aside as an outlier
 DECADES = 100.0  # a larger ratio of the bulk's ends is shown on a logarithmic scale
 COLOURS = 64  # thin lines need no more
-LETTERS = 34  # of a title in the usual size
+LETTERS = 27  # of a title in the usual size
 HEIGHT = 1.35  # inches of a panel with its title
 
 Shown = tuple[str, str, pd.DataFrame]  # method, column, history

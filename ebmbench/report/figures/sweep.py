@@ -25,6 +25,7 @@ ORDER = 10
 LINES = {"": ("-", "o"), "buffer": ("-", "o"), "short": ("--", "s"), "long": (":", "^"), "data": ("-.", "D")}
 HEIGHT = 3.0  # inches of a panel
 ACROSS = 4
+LONGEST = 24  # letters of all values that fit below a panel, side by side
 FEWEST = 3  # panels that the page is divided by, or a single dataset would fill it
 
 
@@ -103,8 +104,11 @@ def _scale(axis: Axes, setting: str, values: list[str]) -> list[float]:
     else:
         room = 0.1 * (max(places) - min(places)) if numbers_of(values) else 0.5
         axis.set_xlim(min(places) - room, max(places) + room)
-    labels = dict(zip(places, values, strict=True))
     axis.set_xlabel(setting)
+    if not numbers_of(values) and sum(map(len, values)) > LONGEST:
+        values = [", ".join(part.rpartition("=")[2] for part in value.split(", ")) for value in values]
+        axis.tick_params(axis="x", labelrotation=90)
+    labels = dict(zip(places, values, strict=True))
     axis.xaxis.set_major_locator(FixedLocator(places))
     axis.xaxis.set_major_formatter(FuncFormatter(lambda place, _: labels.get(place, "")))
     axis.xaxis.set_minor_locator(NullLocator())

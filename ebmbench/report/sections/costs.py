@@ -5,6 +5,7 @@ import pandas as pd
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.groups import variants
 from ebmbench.report.results.suite import Results
+from ebmbench.report.statistics.frontiers import find_frontiers
 from ebmbench.report.text.images import show_images
 from ebmbench.report.text.numbers import MISSING, format_count
 from ebmbench.report.text.tables import format_name, markdown_table
@@ -27,11 +28,12 @@ def text(results: Results) -> str:
         methods = {name: part for name, part in variants(results.frame, dataset).items() if not is_baseline(name)}
         for place, (name, part) in enumerate(methods.items()):
             rows.append([f"`{dataset}`" if place == 0 else "", format_name(name), *_cells(part)])
-    figures = show_images(results.images.get("costs", ())) or "No run has both a quality and a cost."
+    figures = show_images(results.images.get("costs", ()))
+    figures = figures or ("" if find_frontiers(results) else "No run has both a quality and a cost.")
     counted = bool(((results.frame["metric"] == "flops") & results.frame["value"].notna()).any())
     table = [row if counted else [*row[:2], *row[3:]] for row in (list(HEADER), *rows)]
     costs = "\n\n".join([ABOUT, markdown_table(table[0], table[1:], left=2)])
-    return "\n\n".join([figures, fold("What each method cost: FLOPs, steps, seconds, memory", costs)])
+    return "\n\n".join(filter(None, [figures, fold("What each method cost: FLOPs, steps, seconds, memory", costs)]))
 
 
 def _cells(part: pd.DataFrame) -> list[str]:

@@ -1,6 +1,7 @@
 """The first tables: one number for each method and dataset, the median over the seeds of the main metric.
 
-On images that is the FID ratio, and each kind of samples has a column of its own.
+On images that is the FID ratio, and each kind of samples has a column of its own. Data at several budgets have tables
+of their own in the section `frontier`.
 """
 
 import math
@@ -15,6 +16,7 @@ from ebmbench.report.results.groups import RATIO, datasets, direction, heading, 
 from ebmbench.report.results.kinds import select_kind, table_kinds
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.verdicts import lost_cell, row_names, rows_of
+from ebmbench.report.statistics.frontiers import drop_frontiers, find_frontiers
 from ebmbench.report.statistics.seeds import Summary, summarise
 from ebmbench.report.text.numbers import MISSING, ROUNDING, format_number, format_range
 from ebmbench.report.text.tables import find_best, format_name, format_share, markdown_table
@@ -48,6 +50,7 @@ class Column:
 
 def text(results: Results) -> str:
     """The tables, each with a paragraph that says what is in it."""
+    results = drop_frontiers(results, find_frontiers(results))
     parts = [*_toys(results), *_images(results)]
     return "\n\n".join(part + (PARTIAL if FRACTION.search(part) else "") for part in parts)
 

@@ -1,9 +1,12 @@
 """Ranks over all datasets together: a figure and a table for each contest, and who is left out of it and why."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from ebmbench.report.results.suite import Results
 from ebmbench.report.statistics.contests import Contest, find_contests
+from ebmbench.report.statistics.profiles import describe_profile, find_profile, has_profile, title_of
 from ebmbench.report.statistics.ranks import PLACES, Estimate, improvement, mean_ranks, ties
 from ebmbench.report.text.numbers import format_fixed, plural
 from ebmbench.report.text.tables import markdown_table
@@ -28,7 +31,12 @@ def text(results: Results) -> str:
         return ""
     shown = {image.title: image.markdown() for image in results.images.get("ranking", ())}
     parts = [
-        "\n\n".join(filter(None, [f"### {one.title}", shown.get(one.title), _table(one), _remarks(one)]))
+        "\n\n".join(
+            filter(
+                None,
+                [f"### {one.title}", shown.get(one.title), _table(one), _remarks(one), *_profile(results, one, shown)],
+            )
+        )
         for one in decided
     ]
     alone = [f"{one.title}: nothing to rank, {_alone(one)}." for one in found if len(one.names) < 2]
@@ -65,6 +73,12 @@ def _remarks(contest: Contest) -> str:
     tasks, seeds, _ = contest.losses.shape
     of = f"{plural(tasks, 'dataset')}, {plural(seeds, 'seed')}."
     return " ".join(filter(None, [of, lost, f"Left out: {absent}." if absent else ""]))
+
+
+def _profile(results: Results, contest: Contest, shown: Mapping[str, str]) -> list[str]:
+    """The performance profile and a sentence, where there are datasets enough; none of data at several budgets."""
+    profile = find_profile(results, [contest]) if has_profile(results, contest) else None
+    return [shown.get(title_of(contest), ""), describe_profile(profile, "datasets")] if profile else []
 
 
 def _share(contest: Contest, method: int) -> str:

@@ -3,9 +3,13 @@
 What a reader must know of a single method is the method's own `REMARK`; `docs/protocol.md` explains the rest.
 """
 
+from copy import deepcopy
+from typing import Any
+
 import pandas as pd
 
 from ebmbench.config import registry
+from ebmbench.config.yaml import lay_over
 from ebmbench.report.results.groups import ARROWS, RATIO, TRIO, direction, metrics, short_name
 from ebmbench.report.results.kinds import MEANINGS, kinds
 from ebmbench.report.results.samplers import TOYS, Sampled, read_all_samplers
@@ -67,7 +71,7 @@ def text(results: Results) -> str:
         f"Metrics ([all]({PROTOCOL}#metrics))": [
             _metric_line(results.frame, name) for name in metrics(results.frame) if name in shown
         ],
-        "Methods": [_method_line(name) for name in results.methods],
+        "Methods": [_method_line(results, name) for name in results.methods],
     }
     parts += [f"{kind}:\n\n" + "\n".join(found) for kind, found in lines.items() if found]
     return "\n\n".join(filter(None, parts))
@@ -120,7 +124,32 @@ def _metric_line(frame: pd.DataFrame, name: str) -> str:
     return f"- **{short_name(name)}**{arrow} (`{name}`){meaning}.{how}"
 
 
-def _method_line(name: str) -> str:
-    """Name, title, and what its file says a reader must know."""
+def _method_line(results: Results, name: str) -> str:
+    """Name, title, and what its file says a reader must know, some of it only of datasets with such settings."""
     one = registry.entries("methods").get(name)
-    return f"- **{name}**" + (f": {one.title}.{f' {one.remark}' if one.remark else ''}" if one else "")
+    if one is None:
+        return f"- **{name}**"
+    parts = [one.remark]
+    for key, remark in one.remarks.items():
+        sets = [dataset for dataset in results.datasets if _is_set(_settings(results, name, dataset), key)]
+        where = "" if sets == results.datasets else f"On {list_names(sets)}: "
+        parts += [where + remark] if sets else []
+    return " ".join([f"- **{name}**: {one.title}.", *filter(None, parts)])
+
+
+def _settings(results: Results, name: str, dataset: str) -> dict[str, Any]:
+    """The method's section of the parameters, as it is on a dataset."""
+    whole = {"methods": {name: deepcopy(results.params.get("methods", {}).get(name) or {})}}
+    overrides = (results.params.get("datasets", {}).get(dataset) or {}).get("overrides") or {}
+    lay_over(whole, {"methods": {name: (overrides.get("methods") or {}).get(name) or {}}})
+    return whole["methods"][name]
+
+
+def _is_set(section: Any, key: str) -> bool:
+    """Whether a setting, or one of its swept values, is neither zero, false nor null."""
+    if isinstance(section, list):
+        return any(_is_set(one, key) for one in section)
+    if not key:
+        return bool(section)
+    first, _, rest = key.partition(".")
+    return isinstance(section, dict) and _is_set(section.get(first), rest)

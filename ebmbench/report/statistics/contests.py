@@ -98,7 +98,7 @@ def _losses(task: Task, name: str, metric: str) -> dict[int, float]:
 
 def _why_absent(name: str, metric: str, kind: str, tasks: dict[str, Task]) -> str:
     """Why a method is left out; empty if it takes part in all tasks."""
-    ends = {dataset: _end(rows_of(task, name), metric, kind) for dataset, task in tasks.items()}
+    ends = {dataset: find_end(rows_of(task, name), metric, kind) for dataset, task in tasks.items()}
     bad = {dataset: end for dataset, end in ends.items() if end and end not in LAST}
     if bad:
         reason = next(iter(bad.values()))
@@ -109,7 +109,7 @@ def _why_absent(name: str, metric: str, kind: str, tasks: dict[str, Task]) -> st
     return "" if known else f"{' and '.join(sorted(set(ends.values())))} on {_listed(list(ends))}"
 
 
-def _end(rows: pd.DataFrame | None, metric: str, kind: str) -> str:
+def find_end(rows: pd.DataFrame | None, metric: str, kind: str) -> str:
     """How a method ended in a task: empty with a value, a member of `LAST`, or why it takes no part."""
     if rows is None:
         return "not run"

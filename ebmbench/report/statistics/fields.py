@@ -30,8 +30,27 @@ class Field:
         """The best with their values; nobody where every method ties."""
         return {name: one for name, one in self.methods.items() if name in self.best != set(self.methods)}
 
+    @property
+    def why_open(self) -> str:
+        """Why nobody leads: all tie, one method alone, one seed, or too few whole results."""
+        methods = self.methods
+        if len(methods) < 2:
+            return "nothing was compared" if methods else "there is no value"
+        if self.best:
+            return "both methods tie" if len(methods) == 2 else f"all {len(methods)} methods tie"
+        if max(len(one.values) for one in methods.values()) < 2:
+            first = order_by_median(methods)[0]
+            return f"one seed cannot tell {len(methods)} methods apart (`{first}` has the best value)"
+        return "fewer than two methods have a value of every run"
+
 
 Fields = dict[str, Field]  # by dataset
+
+
+def order_by_median(methods: Mapping[str, Summary]) -> list[str]:
+    """The names, the best median first."""
+    signs = {name: -1 if one.direction == "higher" else 1 for name, one in methods.items()}
+    return sorted(methods, key=lambda name: signs[name] * (methods[name].median or 0.0))
 
 
 def find_fields(results: Results, kind: str) -> dict[str, Fields]:

@@ -38,6 +38,13 @@ class Summary:
         """Half the width of the interval of the mean."""
         return half_width(list(self.values.values()))
 
+    @property
+    def loss(self) -> float:
+        """The median over all runs, so that smaller is better; a run without a value is infinitely bad."""
+        sign = -1 if self.direction == "higher" else 1
+        lost = [math.inf] * (self.runs - len(self.values))
+        return float(np.median([sign * value for value in self.values.values()] + lost))
+
     def no_better_than(self, truth: "Summary") -> "Summary":
         """Values beyond the truth's own count as the truth's: less mass in the tails than the data have is no merit."""
         if truth.mean is None or self.direction not in ("lower", "higher"):

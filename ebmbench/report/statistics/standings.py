@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ebmbench.config.schema import read_yaml
@@ -85,7 +84,7 @@ def _rank(frame: pd.DataFrame, dataset: str, metric: str, kind: str) -> Ranking 
     if not any(one.values and one.direction in BETTER for one in taking.values()):
         return None
     fair = {name: one.no_better_than(truth) if truth else one for name, one in taking.items()}
-    return Ranking(dataset, metric, kind, taking, {name: _median_loss(one) for name, one in fair.items()})
+    return Ranking(dataset, metric, kind, taking, {name: one.loss for name, one in fair.items()})
 
 
 def describe_cells(report: Path, cells: Container[str]) -> list[dict[str, Any]]:
@@ -112,12 +111,6 @@ def _standing(ranking: Ranking, name: str) -> Standing:
     own, top = ranking.summaries[name], ranking.summaries[best].median if best else None
     place = (ranking.dataset, name, ranking.metric, ranking.kind)
     return Standing(*place, own.median, own.runs, len(own.values), rank, len(losses), best, top)
-
-
-def _median_loss(one: Summary) -> float:
-    """The median over all runs, where one without a value has an infinite loss."""
-    sign = -1 if one.direction == "higher" else 1
-    return float(np.median([sign * value for value in one.values.values()] + [math.inf] * (one.runs - len(one.values))))
 
 
 def describe_standing(one: Standing) -> str:
