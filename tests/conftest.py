@@ -15,7 +15,7 @@ from ebmbench.core.dataset import Facts
 os.environ["DVC_NO_ANALYTICS"] = "1"  # else every `dvc` in a test's own project starts one more process
 
 # They take minutes: begun last, they would leave all but one process without work at the end.
-LONGEST = ("workflow/test_day.py", "workflow/test_run.py", "workflow/", "report/", "pipelines/")
+LONGEST = ("workflow/test_day.py", "workflow/", "pipelines/test_warm.py", "report/", "pipelines/", "tuning/")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

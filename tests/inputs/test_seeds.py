@@ -31,7 +31,7 @@ methods: {{dsm: {{sigma: 0.1}}}}
     ("old", "new", "key"),
     [
         ("seeds: [0, 1, 2]", "seeds: [0, {}]", "benchmark.seeds.1"),
-        ("first: 3000", "first: {}", "claims.first"),
+        ("first: 5000", "first: {}", "claims.first"),
         ("again: 4000", "again: {}", "claims.again"),
     ],
 )
@@ -46,7 +46,7 @@ def test_a_seed_that_floating_point_cannot_hold_is_refused(
 
 
 def test_the_largest_seed_of_claims_is_taken(tmp_path: Path) -> None:
-    root = project(tmp_path, "first: 3000", f"first: {LARGEST_SEED}")
+    root = project(tmp_path, "first: 5000", f"first: {LARGEST_SEED}")
     prepare_workspace(root, load_params(root))
 
 

@@ -61,7 +61,7 @@ def starting(runner: Runner, plan: Plan = PLAN) -> Iterator[HeadStart]:
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.01)
@@ -124,10 +124,9 @@ def test_stopping_the_flow_stops_what_had_started_before_it() -> None:
 
 def test_if_there_is_never_a_flow_everything_is_stopped() -> None:
     runner = Runner(set())
-    begin = time.monotonic()
     with starting(runner):
         wait_until(lambda: len(runner.ran) == 2)
-    assert time.monotonic() - begin < 5
+    assert runner.running == 0
 
 
 def test_an_error_outside_the_stage_reaches_the_flow() -> None:

@@ -92,7 +92,7 @@ def test_a_busy_workspace_is_waited_for_and_then_named(
     command = [sys.executable, "-m", "dvc", "repro", "--quiet", "--force", "--single-item", "train@rings-dsm"]
     with subprocess.Popen(command, cwd=done) as other:
         try:
-            wait_until((done / "begun").exists, 20, "the other dvc trains")
+            wait_until((done / "begun").exists, 60, "the other dvc trains")
             with pytest.raises(UserError, match=f"another dvc command is at work.*{other.pid}"):
                 run_dvc(done, "status", "--json", patience=0)
         finally:

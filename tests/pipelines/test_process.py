@@ -4,8 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -75,13 +73,28 @@ def test_what_a_command_leaves_in_the_background_ends_with_it(tmp_path: Path, pr
 
 
 @linux
-def test_a_command_that_will_not_stop_is_killed_with_its_children(tmp_path: Path, processes_in: Processes) -> None:
+def test_a_command_that_will_not_stop_is_killed_with_its_children(
+    tmp_path: Path, processes_in: Processes, wait_until: Callable[..., None]
+) -> None:
     stop = Event()
-    threading.Timer(0.5, stop.set).start()
-    begin = time.monotonic()
-    assert sh(tmp_path, "trap '' INT TERM; sleep 100 & while true; do sleep 1; done", stop) is None
-    assert 0.5 + guard.GRACE_SECONDS <= time.monotonic() - begin < 10
-    assert processes_in(tmp_path) == {}
+    with ThreadPoolExecutor() as pool:
+        running = pool.submit(sh, tmp_path, "trap '' INT TERM; sleep 300 & touch begun; sleep 300; touch ended", stop)
+        wait_until((tmp_path / "begun").exists, 60, "it runs")
+        stop.set()
+        assert running.result() is None
+    assert not (tmp_path / "ended").exists()
+    wait_until(lambda: not processes_in(tmp_path), 60, "nothing runs")
+
+
+def test_a_command_is_asked_to_stop_and_killed_when_its_grace_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[object] = []
+    monkeypatch.setattr(guard, "_signal_group", lambda group, number: events.append((group, number)))
+    monkeypatch.setattr(guard.time, "sleep", events.append)
+    closed, starters = os.pipe()
+    os.close(starters)
+    with os.fdopen(closed):
+        guard._stop_when_closed(closed, 7)
+    assert events == [(7, signal.SIGINT), guard.GRACE_SECONDS, (7, signal.SIGKILL)]
 
 
 # As DVC does it: a file is written in place, while the lock is held.
@@ -97,7 +110,7 @@ time.sleep(100)
 """
 
 
-@pytest.mark.parametrize(("seconds", "text"), [(1.5, "half\nwhole\n"), (100, "half\n")])
+@pytest.mark.parametrize(("seconds", "text"), [(1.0, "half\nwhole\n"), (100, "half\n")])
 def test_dvc_is_not_stopped_while_it_writes_unless_it_takes_for_ever(
     tmp_path: Path, wait_until: Callable[..., None], seconds: float, text: str
 ) -> None:
@@ -108,11 +121,9 @@ def test_dvc_is_not_stopped_while_it_writes_unless_it_takes_for_ever(
         command = [sys.executable, "-c", WRITER, str(seconds)]
         running = pool.submit(run_guarded, command, tmp_path / "log", tmp_path, stop)
         written = tmp_path / "dvc.lock"
-        wait_until(lambda: written.exists() and written.read_text() == "half\n", 20, "it writes")
-        begin = time.monotonic()
+        wait_until(lambda: written.exists() and written.read_text() == "half\n", 60, "it writes")
         stop.set()
         assert running.result() is None
-    assert time.monotonic() - begin < 10
     assert written.read_text() == text
 
 
@@ -123,12 +134,12 @@ def test_kill_9_of_the_flow_leaves_neither_dvc_nor_its_command(
     before(done, "rings-dsm", "trap '' INT; touch begun; sleep 100")
     (done / "code/dsm.py").write_text("# new\n")
     with subprocess.Popen([sys.executable, "-c", FLOW, str(done)], cwd=done.parent) as flow:
-        wait_until((done / "begun").exists, 20, "the stage runs")
+        wait_until((done / "begun").exists, 60, "the stage runs")
         commands = " ".join(processes_in(done).values())
         assert "dvc --wait-for-lock repro" in commands
         assert "sleep 100" in commands
         flow.send_signal(signal.SIGKILL)
-    wait_until(lambda: not processes_in(done), guard.GRACE_SECONDS + 2, "nothing runs")
+    wait_until(lambda: not processes_in(done), 60, "nothing runs")
     before(done, "rings-dsm", "true")
     assert reproduce(done, "train@rings-dsm", Event()).kind == RAN  # no lock is left behind
 
@@ -176,7 +187,7 @@ def test_a_stage_that_another_dvc_holds_is_tried_again_until_it_is_free(
     command = [sys.executable, "-m", "dvc", "repro", "--quiet", "--force", "--single-item", "train@rings-dsm"]
     with subprocess.Popen(command, cwd=done):
         try:
-            wait_until((done / "begun").exists, 20, "the other dvc trains")
+            wait_until((done / "begun").exists, 60, "the other dvc trains")
             outcome = reproduce(done, "train@rings-dsm", Event())
         finally:
             (done / "go").touch()
@@ -200,7 +211,7 @@ def test_a_stopped_stage_leaves_a_state_from_which_the_next_run_goes_on(
     stop = Event()
     with ThreadPoolExecutor() as pool:
         stage = pool.submit(reproduce, done, "train@rings-dsm", stop)
-        wait_until((done / "begun").exists, 20, "the stage runs")
+        wait_until((done / "begun").exists, 60, "the stage runs")
         stop.set()
         assert stage.result().kind == STOPPED
     before(done, "rings-dsm", "true")

@@ -1,7 +1,6 @@
 """The queue of stages, without DVC and without Prefect."""
 
 import threading
-import time
 from collections.abc import Mapping
 from threading import Event
 
@@ -105,7 +104,7 @@ def test_an_interrupt_stops_what_runs_and_starts_nothing_new() -> None:
     settled: dict[str, Outcome] = {}
 
     def run_stage(name: str, stop: Event) -> Outcome:
-        return Outcome(STOPPED) if stop.wait(timeout=10) else Outcome(RAN)
+        return Outcome(STOPPED) if stop.wait(timeout=60) else Outcome(RAN)
 
     def on_event(stage: Stage, outcome: Outcome | None) -> None:
         if outcome is not None:
@@ -113,11 +112,9 @@ def test_an_interrupt_stops_what_runs_and_starts_nothing_new() -> None:
         elif stage.name == "two":
             raise KeyboardInterrupt
 
-    begin = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         run_queue(all_stale({"one": [], "two": [], "three": ["one"]}), 2, run_stage, on_event=on_event)
     assert settled == {"one": Outcome(STOPPED), "two": Outcome(STOPPED)}
-    assert time.monotonic() - begin < 5
 
 
 def test_setting_the_event_stops_what_runs_and_nothing_more_starts() -> None:

@@ -85,6 +85,7 @@ SERVER = """
 import json, os, signal, sys, time
 from pathlib import Path
 import torch
+import torch.fx.experimental.symbolic_shapes  # a second, which each fork would take
 torch.set_num_threads(1)
 from ebmbench.training.run import train
 from tests.training.test_kills import DATA, LABELS, small
@@ -94,7 +95,7 @@ for line in sys.stdin:
     result.mkdir(parents=True, exist_ok=True)
     begun, child = time.perf_counter(), os.fork()
     if child == 0:
-        train(small(method), DATA, work, result, 5.0 if seconds is None else 0.0, LABELS)
+        train(small(method, budget=8_000), DATA, work, result, 5.0 if seconds is None else 0.0, LABELS)
         break
     if seconds is not None:
         time.sleep(seconds)
@@ -117,7 +118,7 @@ class Victims:
         self.server.communicate()
 
     def train(self, method: str, folder: Path, seconds: float | None = None) -> tuple[int, float]:
-        """Train `small(method)`, or go on with it, until a kill -9 after so many seconds: exit status and seconds."""
+        """Train a small job, or go on with it, until a kill -9 after so many seconds: exit status and seconds."""
         assert self.server.stdin is not None
         assert self.server.stdout is not None
         self.server.stdin.write(json.dumps([method, str(folder), seconds]) + "\n")

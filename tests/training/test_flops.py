@@ -18,7 +18,7 @@ from tests.conftest import real_methods
 from tests.images import image_facts, images
 from tests.training.test_resume import DATA, IMAGES, LABELS, SHORT, image_job, job
 
-SHAPE = (1, 8, 8)
+SHAPE = (1, 4, 4)
 
 
 def on_images(method: str) -> Job:

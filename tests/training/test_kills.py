@@ -26,8 +26,8 @@ from tests.training.test_divergence import diverging
 from tests.training.test_resume import DATA, LABELS, job
 
 
-def small(method: str, policy: str = "record") -> Job:
-    one = job(method, budget=20_000)
+def small(method: str, policy: str = "record", budget: int = 20_000) -> Job:
+    one = job(method, budget=budget)
     return replace(one, training=one.training.model_copy(update={"on_divergence": policy}))
 
 
@@ -38,8 +38,9 @@ def whole(one: Job, folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("method", real_methods())
 def test_a_run_that_is_killed_again_and_again_ends_with_the_same_bytes(tmp_path: Path, method: str) -> None:
-    expected = whole(small(method), tmp_path / "whole")
-    found = kills.stumble(small(method), DATA, tmp_path / "killed", random.Random(method), falls=3, labels=LABELS)
+    one = small(method, budget=10_000)
+    expected = whole(one, tmp_path / "whole")
+    found = kills.stumble(one, DATA, tmp_path / "killed", random.Random(method), falls=3, labels=LABELS)
     assert kills.contents(found) == expected
 
 

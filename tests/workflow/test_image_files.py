@@ -19,8 +19,9 @@ MOONS |= {f"{stage}@two_moons-dsm" for stage in ("train", "sample", "evaluate")}
 
 
 @pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory, server: str) -> Clone:
-    clone = make_clone(tmp_path_factory.mktemp("files"), server)
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Clone:
+    """No server: by default no flow runs here, and the slow ones start their own."""
+    clone = make_clone(tmp_path_factory.mktemp("files"), server="")
     for name, datasets in {"alone": ["mnist"], "beside": ["two_moons", "mnist"]}.items():
         write_suite(clone.root, name, PAIR | {"benchmark": {**PAIR["benchmark"], "datasets": datasets}})
     return clone
@@ -50,6 +51,7 @@ def check_reason(clone: Clone, suite: str, printed: str) -> None:
         assert "data.root" in part
 
 
+@pytest.mark.slow  # that a flow goes on and its report names what failed is in test_day.py
 def test_without_files_and_network_one_line_says_so_and_the_report_too(bare: Clone) -> None:
     printed = bare.run("ebmbench", "run", "--suite", "alone", code=1, **NOTHING)
     check_reason(bare, "alone", printed)
@@ -67,6 +69,14 @@ def test_what_needs_no_files_runs_all_the_same(bare: Clone) -> None:
     assert ran == {*MOONS, "report"}
     frame = ebmbench.load_results(bare.root / "reports/beside/latest")
     assert set(frame.loc[frame["dataset"] == "two_moons", "status"]) == {"ok"}
+
+
+def test_without_files_and_network_one_line_says_what_to_do(bare: Clone) -> None:
+    bare.run("ebmbench", "suite", "use", "alone")
+    (line,) = bare.run("ebmbench", "prepare", "mnist", code=2, **NOTHING).splitlines()
+    for part in ("train-images-idx3-ubyte.gz", DATA_ROOT, "params.yaml: data.root", "docs/data.md"):
+        assert part in line
+    assert not (bare.root / "prepared/mnist").exists()
 
 
 def test_a_damaged_file_is_named_in_one_line(bare: Clone, tmp_path: Path) -> None:
