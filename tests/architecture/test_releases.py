@@ -26,7 +26,9 @@ def releases(root: Path) -> list[str]:
     """The folders that any commit of the history put a released report into, those that are gone too."""
     every = git(root, "log", "--no-renames", "--format=", "--name-only", "HEAD", "--", "reports")
     parts = [Path(name).parts for name in every]
-    return sorted({"/".join(part[:3]) for part in parts if len(part) > 3 and part[2] != "latest"})
+    return sorted(
+        {"/".join(part[:3]) for part in parts if len(part) > 3 and part[1] != "tuning" and part[2] != "latest"}
+    )
 
 
 def edits(root: Path, folder: str) -> list[str]:

@@ -24,8 +24,9 @@ from tests.report.image_suite import PARAMS as IMAGE_PARAMS
 from tests.report.image_suite import write_images
 from tests.report.machine_suite import write_cell
 from tests.report.suite import PARAMS, write_suite
+from tests.report.test_answer import frame_of
 from tests.report.test_crossings import table as crossed_table
-from tests.report.test_frontier import TOY, results_of
+from tests.report.test_frontier import DSM, NCE, TOY, results_of
 
 SECTIONS = {section_name(module): module for module in find_sections()}
 FIGURES = {section_name(module): module for module in find_figures()}
@@ -67,7 +68,8 @@ def special() -> dict[str, Results]:
     budgets = results_of(TOY)
     params = {"benchmark": {"suite": "chains", "metrics": ["kl"]}}
     budgets = replace(budgets, params=budgets.params | {"benchmark": params["benchmark"]})
-    return {"frontier": budgets, "profile": budgets, "samplers": Results(crossed_table((0.0, 0.1)), params)}
+    four = Results(frame_of({name: {"nce": NCE, "dsm": DSM} for name in "abcd"}), params)
+    return {"frontier": budgets, "profile": four, "samplers": Results(crossed_table((0.0, 0.1)), params)}
 
 
 @pytest.fixture

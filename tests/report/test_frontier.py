@@ -158,6 +158,13 @@ def test_lines_go_through_the_medians_and_the_frontier_below_all(
     assert [list(line.get_xdata()) for line in passes.lines if line.get_fillstyle() == "none"] == [[2e6], [8e6]]
 
 
+@pytest.mark.parametrize("value", [None, 0.1])
+def test_a_figure_without_any_value_or_cost_is_drawn(value: float | None, tmp_path: Path) -> None:
+    results = results_of({budget: {"nce": [value] * 3, "dsm": [None] * 3} for budget in (500_000, 2_000_000)})
+    with apply_theme():
+        assert (tmp_path / figure.draw(results, tmp_path)[0].path).name == "frontier.svg"
+
+
 def test_steps_of_a_profile_end_at_its_last_share() -> None:
     x, y = profile_figure._steps(Profile(["a"], np.array([[1.0], [3.0], [np.inf], [500.0]])), 0)
     assert (x, y) == ([1.0, 3.0, 100.0], [0.25, 0.5, 0.5])

@@ -58,7 +58,10 @@ def _figure(frontiers: list[Frontier], file: Path) -> Image:
             _panel(axis, one, by, names)
         row[0].set_ylabel(short_name(one.metric))
         row[1].set_title(one.name)
-        if row[0].get_yscale() == "log":
+        if not _is_score(one) and any(
+            math.isfinite(point.median) for points in one.points.values() for point in points.values()
+        ):
+            row[0].set_yscale("log")
             plain_ticks(row[0].yaxis, *row[0].get_ylim())
     keys = [Line2D([], [], label=brief_name(name), markersize=6, **line_style(name, names)) for name in names]
     keys.append(Line2D([], [], label="frontier", color=FAINT, linewidth=5))
@@ -87,7 +90,7 @@ def _panel(axis: Axes, one: Frontier, by: str, names: list[str]) -> None:
             at = {"transform": axis.get_xaxis_transform(), "clip_on": False, "linestyle": ""}
             axis.plot(cost, 1 - STACK * lost, **style | at | {"fillstyle": "none"}, markersize=5)
         lost += any(math.isinf(point.median) for point in points.values())
-    axis.set(xscale="log", yscale="linear" if _is_score(one) else "log", xlabel=COSTS[by])
+    axis.set(xscale="log" if reached else "linear", xlabel=COSTS[by])
     if reached:
         axis.plot(*_envelope(one, [pair[:2] for pair in reached]), color=FAINT, linewidth=5, alpha=0.7, zorder=1)
     _ticks(axis, one, by)
@@ -96,7 +99,8 @@ def _panel(axis: Axes, one: Frontier, by: str, names: list[str]) -> None:
 def _ticks(axis: Axes, one: Frontier, by: str) -> None:
     low, high = axis.get_xlim()
     if by != "passes":
-        plain_ticks(axis.xaxis, low, high if high < WIDE * low else 1e3 * low)
+        if axis.get_xscale() == "log":
+            plain_ticks(axis.xaxis, low, high if high < WIDE * low else 1e3 * low)
         return
     labels = {float(budget): format_budget(budget) for budget in one.datasets}
     axis.xaxis.set_major_locator(FixedLocator(list(labels)))
