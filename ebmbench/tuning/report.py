@@ -11,7 +11,7 @@ from ebmbench.tuning.curves import FIGURE, NEAR, compute_curves, count_needed, d
 from ebmbench.tuning.grid import Limit, settings_text, settings_values, split_axis, value_text
 from ebmbench.tuning.ranges import Edge, find_edges
 from ebmbench.tuning.searches import Searches, digest_of, plan_of, shared_digest
-from ebmbench.tuning.space import Plan
+from ebmbench.tuning.space import SPACE, Plan
 from ebmbench.tuning.trials import TABLE, Row, of_method, winner
 from ebmbench.workspace.layout import DEFAULTS
 
@@ -22,13 +22,18 @@ def render_report(plan: Plan, rows: list[Row], searches: Searches = MappingProxy
     """The whole text; `searches` says by which plan each method was searched (default: by this one)."""
     methods = list(dict.fromkeys(row.method for row in rows))
     plans = {method: plan_of(plan, searches, method) for method in methods}
-    title = "the defaults" if plan.special is None else f"the settings on {plan.special}"
-    parts = [f"# How {title} were chosen", _how(plan, plans), _numbers(rows, methods)]
+    parts = [f"# How {_title(plan)} were chosen", _how(plan, plans, rows), _numbers(rows, methods)]
     parts += ["## Searches", _searches(plans, searches, rows)]
     parts += ["## Winners", _winners(plans, rows), *_need(plan, rows)]
     for method, own in plans.items():
         parts += [f"## {method}", _searched(own, rows, method), _trials(of_method(rows, method))]
     return "\n\n".join(parts) + "\n"
+
+
+def _title(plan: Plan) -> str:
+    if plan.special is not None:
+        return f"the settings on {plan.special}"
+    return "the defaults" if plan.file == SPACE else f"the settings for {plan.defaults.training.budget:,} passes"
 
 
 def _searches(plans: Mapping[str, Plan], searches: Searches, rows: list[Row]) -> str:
@@ -47,7 +52,7 @@ def _searches(plans: Mapping[str, Plan], searches: Searches, rows: list[Row]) ->
     return f"{about}\n\n{_table(header, lines, left=6)}"
 
 
-def _how(plan: Plan, plans: Mapping[str, Plan]) -> str:
+def _how(plan: Plan, plans: Mapping[str, Plan], rows: list[Row]) -> str:
     space, amounts = plan.space, plan.space.trials
     same = {shared_digest(own, method) for method, own in plans.items()} <= {shared_digest(plan, "")}
     first = f"Every method was given the same search of a grid of settings (`{plan.file}`), by `ebmbench tune`."
@@ -55,6 +60,7 @@ def _how(plan: Plan, plans: Mapping[str, Plan]) -> str:
         f"**Not every method was given the same search.** What follows is true of a search by `{plan.file}` as it is "
         "now; the table of searches and the sections of the methods say what each of them had."
     )
+    starts = all(any(row.trial == 0 for row in of_method(rows, method, 2)) for method in plans)
     return (
         f"{first if same else differ}\n\n"
         f"**Round 1** has {space.budget:,} passes per run, on {_listed(space.datasets)}, with the seed "
@@ -65,8 +71,9 @@ def _how(plan: Plan, plans: Mapping[str, Plan]) -> str:
         f"its last values. The walk of a method does not end before the values beyond all ends that its "
         f"{space.finalists} best have reached were tried, or it has {amounts.most} trials; the other methods then walk "
         "as far.\n\n"
-        f"**Round 2** has the {space.finalists} best and the start, with the seeds {_listed(space.seeds)} and the "
-        f"whole budget of {plan.defaults.training.budget:,} passes. The best of these is the winner.\n\n"
+        f"**Round 2** has the {space.finalists} best{' and the start' if starts else ''}, with the seeds "
+        f"{_listed(space.seeds)} and the whole budget of {plan.defaults.training.budget:,} passes. The best of these "
+        "is the winner.\n\n"
         "No suite has these seeds, so no report of the benchmark shows a run that was looked at here; the "
         f"{_measured_on(plan)}, are the benchmark's own. All else is as in "
         f"`{DEFAULTS}`{_place(plan)}. A method that is searched alone replaces its own rows only.\n\n"

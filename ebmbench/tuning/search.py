@@ -4,12 +4,12 @@ Round 1, with the first seed: the setting where the search starts; settings draw
 a tree-structured Parzen estimator (Bergstra et al. 2011) proposes from what the earlier ones gave, and at random where
 it insists on what was tried; then a walk. A step of the walk takes the best settings so far, as many as there are
 finalists, and goes beyond the end of a range at which one of them stands; where none does, beside the best on the grid.
-A method walks on, up to `most` trials, until no finalist stands at an end that nothing was tried beyond. The trials of
-the others are then made as many (`run.py`).
+A method walks on, up to `most` trials, until neither a finalist nor the start stands at an end that nothing was tried
+beyond. The trials of the others are then made as many (`run.py`).
 Round 2: the finalists and the start are run with all seeds and the whole budget, and the best of them wins. A small
-budget may favour other settings than a large one: with the start among them, no search ends worse than it began. The
-winner stands at an end only with the next value tried and lost, or for a reason that is given. Seeded by the method's
-name alone.
+budget may favour other settings than a large one: with the start among them, no search ends worse than it began, if the
+start gave a number. The winner stands at an end only with the next value tried and lost, or for a reason that is given.
+Seeded by the method's name alone.
 """
 
 import random
@@ -46,8 +46,7 @@ def first_round(plan: Plan, method: str, rows: list[Row], least: int, tell: Tell
 def last_round(plan: Plan, method: str, rows: list[Row], tell: Tell) -> list[Row]:
     """The finalists once more, and the start; a trial that gave no number cannot be among them."""
     trials, repeated = Trials(plan, method), []
-    chosen = best_rows(rows, plan.space.finalists) + [row for row in rows if row.trial == 0 and row.ended_well]
-    for row in sorted({row.trial: row for row in chosen}.values(), key=lambda row: row.trial):
+    for row in sorted(last_rows(rows, plan.space.finalists), key=lambda row: row.trial):
         repeated.append(trials.repeat(row))
         tell(repeated[-1])
     return repeated
@@ -58,10 +57,16 @@ def best_rows(rows: list[Row], count: int) -> list[Row]:
     return sorted((row for row in rows if row.ended_well), key=lambda row: row.rank)[:count]
 
 
+def last_rows(rows: list[Row], finalists: int) -> list[Row]:
+    """Who is in the last round: the finalists, the best first, and the start if it is none of them and ended well."""
+    best = best_rows(rows, finalists)
+    return best + [row for row in rows if row.trial == 0 and row.ended_well and row not in best]
+
+
 def open_ends(grid: Grid, rows: list[Row], finalists: int) -> Iterator[Setting]:
-    """What lies beyond the ends of ranges where the finalists stand, and was not tried."""
+    """What lies beyond the ends of ranges where those of the last round stand, and was not tried."""
     tried = {row.settings for row in rows}
-    for row in best_rows(rows, finalists):
+    for row in last_rows(rows, finalists):
         for edge in find_edges(grid, grid.read(row.settings)):
             if edge.beyond is not None and grid.text(edge.beyond) not in tried:
                 yield edge.beyond

@@ -15,7 +15,7 @@ NAMES = {Path(path).stem for path in EXAMPLES}
 COPIED = ("ebmbench", "suites", "dvc.yaml", "pyproject.toml", "tests/__init__.py", "tests/conftest.py")
 COPIED += (
     "tests/contracts",
-    *(f"tests/report/{name}.py" for name in ("__init__", "suite", "image_suite", "machine_suite")),
+    *(f"tests/report/{name}.py" for name in ("__init__", "suite", "image_suite", "machine_suite", "made")),
 )
 TRAIN = """
 from ebmbench.config.registry import load

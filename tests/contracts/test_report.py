@@ -23,10 +23,8 @@ from ebmbench.report.results.suite import Results, collect_results
 from tests.report.image_suite import PARAMS as IMAGE_PARAMS
 from tests.report.image_suite import write_images
 from tests.report.machine_suite import write_cell
+from tests.report.made import DSM, NCE, TOY, crossed_table, frame_of, results_of
 from tests.report.suite import PARAMS, write_suite
-from tests.report.test_answer import frame_of
-from tests.report.test_crossings import table as crossed_table
-from tests.report.test_frontier import DSM, NCE, TOY, results_of
 
 SECTIONS = {section_name(module): module for module in find_sections()}
 FIGURES = {section_name(module): module for module in find_figures()}

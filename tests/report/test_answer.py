@@ -1,6 +1,6 @@
 """The answer: no win without a contest, ties named as ties, and every word from the results."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +10,9 @@ import pytest
 from ebmbench.report.results.suite import Results, read_report
 from ebmbench.report.results.table import to_frame
 from ebmbench.report.sections.answer import answer_lines
+from tests.report.made import Values, frame_of
 
-Values = Mapping[str, Sequence[float | None]]  # by method; a run without a value diverged
 CLEAR = {"oracle": [0.0, 0.0, 0.0], "gaussian": [1.0, 1.0, 1.0], "nce": [0.010, 0.011, 0.012]}
-
-
-def frame_of(of: Mapping[str, Values], metric: str = "kl", **shared: str) -> pd.DataFrame:
-    """Results of one metric by dataset, as `results.csv` has them."""
-    rows = [
-        {"suite": "s", "dataset": dataset, "method": method, "seed": str(seed), "label": f"{method}/seed={seed}"}
-        | {"status": "diverged", "verdict": "diverged", "steps": "9", "metric": metric, "direction": "lower"}
-        | ({} if value is None else {"value": str(value), "status": "ok", "verdict": "ok"} | shared)
-        for dataset, methods in of.items()
-        for method, values in methods.items()
-        for seed, value in enumerate(values)
-    ]
-    return to_frame(rows)
 
 
 def curves_of(of: Mapping[str, Values]) -> pd.DataFrame:

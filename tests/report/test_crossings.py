@@ -2,7 +2,6 @@
 
 import math
 import re
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -14,40 +13,12 @@ from ebmbench.report.figures import samplers as figure
 from ebmbench.report.figures import sweep
 from ebmbench.report.figures.theme import apply_theme
 from ebmbench.report.results.suite import Results
-from ebmbench.report.results.table import COLUMNS
 from ebmbench.report.sections import reading, samplers
 from ebmbench.report.statistics.factors import explain_variation, find_crossings
+from tests.report.made import BY_OBJECTIVE, BY_SAMPLER, SAMPLERS, crossed_table
 
 COLD = registry.Entry("cd", "Contrastive divergence", "", 0, remarks={"sampler.noise_std": "Cold chains."})
-OBJECTIVES = {"mle": ("mle", ""), "cd": ("cd", "persistent=False"), "pcd": ("cd", "persistent=True")}
-OBJECTIVES |= {"adance": ("adance", "")}
-SAMPLERS = ("mala", "hmc", "independence", "tempering")
-BY_SAMPLER = dict(zip(SAMPLERS, (0.0, 2.0, -1.0, 1.0), strict=True))
-BY_OBJECTIVE = dict(zip(OBJECTIVES, (0.0, 0.3, 0.1, -0.2), strict=True))
 WIGGLE = (-0.1, 0.0, 0.1)
-
-
-def run(method: str, settings: str, seed: int, value: float, dataset: str = "two_moons") -> dict[str, object]:
-    """A row of the results; a run without a finite value diverged."""
-    good = math.isfinite(value)
-    row = dict.fromkeys(COLUMNS, "") | {"suite": "chains", "dataset": dataset, "method": method, "settings": settings}
-    row |= {"seed": seed, "label": f"{settings}/seed={seed}", "metric": "kl", "direction": "lower"}
-    return row | {"status": "ok" if good else "diverged", "value": value if good else None, "samples": ""}
-
-
-def table(
-    wiggle: tuple[float, ...] = (0.0, 0.0), scale: float = 1.0, dataset: str = "two_moons", lost: int = 0
-) -> pd.DataFrame:
-    """log KL is the sum of both effects and what the seed adds; the first `lost` runs diverged."""
-    rows = []
-    for (key, (method, own)), sampler in product(OBJECTIVES.items(), SAMPLERS):
-        settings = ", ".join(filter(None, [own, f"sampler={sampler}"]))
-        level = scale * BY_SAMPLER[sampler] + BY_OBJECTIVE[key]
-        rows += [run(method, settings, seed, math.exp(level + one), dataset) for seed, one in enumerate(wiggle)]
-    for row in rows[:lost]:
-        row |= {"status": "diverged", "value": None}
-    rows.append(run("oracle", "", 0, 1e-6, dataset))
-    return pd.DataFrame(rows).astype({"value": float})
 
 
 def variance(effects: dict[str, float], scale: float = 1.0) -> float:
@@ -60,7 +31,7 @@ def tables_of(text: str) -> list[list[list[str]]]:
 
 
 def test_an_additive_table_gives_its_shares_exactly() -> None:
-    (one,) = find_crossings(Results(table()))
+    (one,) = find_crossings(Results(crossed_table()))
     found, sampler, objective = explain_variation(one.values), variance(BY_SAMPLER), variance(BY_OBJECTIVE)
     assert found is not None
     assert found.sampler == pytest.approx(sampler / (sampler + objective), abs=1e-12)
@@ -71,7 +42,7 @@ def test_an_additive_table_gives_its_shares_exactly() -> None:
 
 
 def test_what_seeds_add_is_explained_by_neither() -> None:
-    (one,) = find_crossings(Results(table(WIGGLE)))
+    (one,) = find_crossings(Results(crossed_table(WIGGLE)))
     found, inside = explain_variation(one.values), float(np.var(WIGGLE))
     assert found is not None
     whole = variance(BY_SAMPLER) + variance(BY_OBJECTIVE) + inside
@@ -102,7 +73,7 @@ def test_without_variation_or_a_second_sampler_there_are_no_shares() -> None:
 
 
 def test_a_failed_run_is_counted_and_left_out() -> None:
-    frame = table(WIGGLE, lost=1)
+    frame = crossed_table(WIGGLE, lost=1)
     (one,) = find_crossings(Results(frame))
     assert (one.failed, sum(map(len, one.values.values()))) == (1, 47)
     first, shares = tables_of(samplers.text(Results(frame)))
@@ -112,7 +83,7 @@ def test_a_failed_run_is_counted_and_left_out() -> None:
 
 
 def test_the_text_has_medians_shares_and_what_decides() -> None:
-    chains, other = table(WIGGLE), table(WIGGLE, scale=0.02, dataset="unbalanced")
+    chains, other = crossed_table(WIGGLE), crossed_table(WIGGLE, scale=0.02, dataset="unbalanced")
     text = samplers.text(Results(pd.concat([chains, other], ignore_index=True)))
     first, second, shares = tables_of(text)
     assert first[0] == ["KL ↓ `two_moons`", *SAMPLERS]
@@ -127,13 +98,13 @@ def test_the_text_has_medians_shares_and_what_decides() -> None:
 
 def test_bold_is_by_one_test_over_all_cells() -> None:
     """The best column is bold in every row whose seeds hide the effect of the objective."""
-    first, _ = tables_of(samplers.text(Results(table((-0.3, 0.0, 0.3)))))
+    first, _ = tables_of(samplers.text(Results(crossed_table((-0.3, 0.0, 0.3)))))
     bold = {(row[0], name) for row in first[2:] for name, cell in zip(SAMPLERS, row[1:], strict=True) if "**" in cell}
     assert bold == {(row[0], "independence") for row in first[2:]}
 
 
 def test_one_method_with_a_swept_sampler_needs_no_section(tmp_path: Path) -> None:
-    frame = table()
+    frame = crossed_table()
     assert samplers.text(Results(frame[frame["method"] != "mle"]))
     alone = Results(frame[frame["method"].isin(["mle", "oracle"])])
     assert samplers.text(alone) == ""
@@ -141,7 +112,7 @@ def test_one_method_with_a_swept_sampler_needs_no_section(tmp_path: Path) -> Non
 
 
 def test_values_that_are_not_all_positive_have_no_logarithm() -> None:
-    frame = table(WIGGLE).assign(metric="log_likelihood", direction="higher")
+    frame = crossed_table(WIGGLE).assign(metric="log_likelihood", direction="higher")
     frame["value"] = -frame["value"]
     (one,) = find_crossings(Results(frame, {"benchmark": {"metrics": ["log_likelihood"]}}))
     assert one.quantity == "log-likelihood"
@@ -152,7 +123,7 @@ def test_the_figure_says_which_runs_failed(tmp_path: Path, monkeypatch: pytest.M
     written: list[str] = []
     monkeypatch.setattr(figure, "save", lambda drawn, file: written.extend(_words(drawn)))
     with apply_theme():
-        (image,) = figure.draw(Results(table(WIGGLE, lost=1)), tmp_path)
+        (image,) = figure.draw(Results(crossed_table(WIGGLE, lost=1)), tmp_path)
     assert "0.95\n2/3" not in written
     assert "1.1\n2/3" in written  # the median of what is left, e⁰ and e^0.1
     assert f"{math.exp(-1.2):.2g}" in written
@@ -162,7 +133,7 @@ def test_the_figure_says_which_runs_failed(tmp_path: Path, monkeypatch: pytest.M
 def test_long_names_of_settings_that_are_swept_together_leave_room_for_the_panels(tmp_path: Path) -> None:
     """A panel without room is a warning, and warnings are errors."""
     with apply_theme():
-        found = sweep.draw(Results(table(WIGGLE)), tmp_path)
+        found = sweep.draw(Results(crossed_table(WIGGLE)), tmp_path)
     assert {image.title for image in found} == {"mle: sampler", "cd: persistent, sampler", "adance: sampler"}
 
 
@@ -172,7 +143,7 @@ def _words(drawn: object) -> list[str]:
 
 def test_a_remark_is_printed_only_where_its_setting_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "entries", lambda kind: {"cd": COLD} if kind == "methods" else {})
-    frame = pd.concat([table(), table(dataset="digits")], ignore_index=True)
+    frame = pd.concat([crossed_table(), crossed_table(dataset="digits")], ignore_index=True)
     frame = frame[frame["method"].isin(["cd", "oracle"])]
     noisy = {"overrides": {"methods": {"cd": {"sampler": {"kind": "langevin", "noise_std": 0.01}}}}}
     params = {"methods": {"cd": {"sampler": [{"kind": "mala"}]}}, "datasets": {"digits": noisy}}

@@ -1,6 +1,5 @@
 """Data at several budgets: every number is of the frame, failures are infinite, and other suites have none of it."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,30 +17,8 @@ from ebmbench.report.sections.answer import answer_lines
 from ebmbench.report.statistics.contests import find_contests
 from ebmbench.report.statistics.frontiers import find_frontiers
 from ebmbench.report.statistics.profiles import Profile, compute_ratios, find_profile
+from tests.report.made import DSM, NCE, TOY, frame_of, results_of
 from tests.report.printed import expect_median
-from tests.report.test_answer import frame_of
-
-Values = Mapping[str, Sequence[float | None]]
-NCE, DSM = [0.010, 0.011, 0.012], [0.5, 0.6, 0.7]
-# nce wins up to 2 M, dsm at 8 M; one run of ssm diverged at 0.5 M, two at 2 M, all at 8 M.
-TOY: dict[int, Values] = {
-    500_000: {"nce": [0.10, 0.11, 0.12], "dsm": [1.0, 1.1, 1.2], "ssm": [2.0, 2.1, None]},
-    2_000_000: {"nce": [0.05, 0.06, 0.07], "dsm": [0.5, 0.6, 0.7], "ssm": [None, 0.3, None]},
-    8_000_000: {"nce": [0.05, 0.06, 0.07], "dsm": [0.008, 0.009, 0.0095], "ssm": [None, None, None]},
-}
-
-
-def results_of(by_budget: Mapping[int, Values], metric: str = "kl", **facts: Any) -> Results:
-    """A suite with one source at these budgets."""
-    names = {budget: f"toy_{budget // 1000}k" for budget in by_budget}
-    frame = frame_of(
-        {names[budget]: values for budget, values in by_budget.items()}, metric, samples="short" if facts else ""
-    )
-    entries = {
-        name: {"source": "data/toy.py", "overrides": {"training": {"budget": budget}}} for budget, name in names.items()
-    }
-    params = {"benchmark": {"metrics": ["kl"]}, "datasets": entries}
-    return Results(frame.assign(seconds_train=2.0), params, facts=dict.fromkeys(names.values(), facts) if facts else {})
 
 
 def table(text: str, corner: str) -> dict[str, list[str]]:

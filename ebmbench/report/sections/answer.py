@@ -203,4 +203,4 @@ def _describe_budgets(frontiers: Sequence[Frontier], rest: Results) -> str:
     if not frontiers:
         return "and one choice of budget, another may decide otherwise"
     one = f", and one choice of budget on {list_names(rest.datasets)}" if rest.datasets else ""
-    return f"at each budget, which has runs, a schedule and settings of its own{one}; others may decide otherwise"
+    return f"at each budget, which has runs and a schedule of its own{one}; others may decide otherwise"

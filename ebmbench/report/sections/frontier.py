@@ -22,7 +22,7 @@ from ebmbench.report.text.words import PROTOCOL, list_names
 TITLE = "By compute"
 ORDER = 12
 ABOUT = (
-    "Each budget has runs, a schedule and settings of its own, so every number is of the end of a run. The median of "
+    "Each budget has runs and a schedule of its own, so every number is of the end of a run. The median of "
     "{name} over the seeds and, in brackets, their range{better}. A run without a value counts as ∞; a fraction "
     "counts the runs that have one. **Bold**: best at this budget, or not told from the best by these seeds."
 )

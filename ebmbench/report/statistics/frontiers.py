@@ -1,6 +1,6 @@
 """Data at several budgets: datasets of a suite that share their source and differ in the budget of training.
 
-Each budget is an entry of its own, with runs, a schedule and settings of its own. So every point is the end of a run,
+Each budget is an entry of its own, with runs and a schedule of its own. So every point is the end of a run,
 never a moment on its way. Of images it is short runs from noise, the kind of samples that every method has.
 """
 
