@@ -7,7 +7,6 @@ a run ends with the step that reaches its budget. Releases that have left the tr
 with the commit that added them.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,13 +14,12 @@ from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
-from packaging.version import InvalidVersion, Version
 
 from ebmbench.config import registry
 from ebmbench.config.schema import read_yaml
+from ebmbench.report.catalogue import GONE, RELEASES, describe_version, list_former_releases, list_reports
 from ebmbench.report.results.baselines import is_baseline
 from ebmbench.report.results.groups import RATIO, direction, drop_silent_baselines, heading, variants
-from ebmbench.report.results.header import current_version, report_version
 from ebmbench.report.results.kinds import select_kind
 from ebmbench.report.results.suite import Results
 from ebmbench.report.results.table import load_results, read_rows
@@ -31,8 +29,7 @@ from ebmbench.report.statistics.seeds import summarise
 from ebmbench.report.text.numbers import MISSING, format_count, format_number, plural
 from ebmbench.report.text.tables import find_best, format_name, format_share, markdown_table
 from ebmbench.workspace.files import write_text
-from ebmbench.workspace.git import ask_git
-from ebmbench.workspace.layout import DRAFT, LATEST, PAGES, PARAMS_YAML, REPORTS
+from ebmbench.workspace.layout import LATEST, PAGES, PARAMS_YAML, REPORTS
 
 ABOUT = (
     "The median over the seeds for each method and dataset, with a link to its report. **Bold**: these seeds cannot "
@@ -45,16 +42,8 @@ MARKS = {
     "✗": ("some runs are miscalibrated or diverged", ("miscalibrated", "diverged")),
     "no mark": ("not judged", ()),
 }
-GONE = (
-    "They have left the tree. The commit of each has it, and has it as the latest report of its suite too. "
-    "`git archive COMMIT PATH | tar x` brings the folder back. `ebmbench compare COMMIT --suite SUITE` says what has "
-    "moved since; of claims, bring the folder back and run `ebmbench compare PATH`."
-)
 OTHERS = {"speed": "speed/speed.md", "search for default settings": "tuning/report.md"}
-RELEASES = "releases.csv"  # suite, version, commit
 KINDS = ("short", "long")  # of the samples of images
-COMMIT = re.compile(r"^\| commit \| ([0-9a-f]{40})\b", re.MULTILINE)
-PROJECT_VERSION = re.compile(r'^version = "(.+)"', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -163,9 +152,9 @@ def render_index(root: Path) -> str:
     parts += map(_describe_claims, sorted(folder.glob(f"*/{LATEST}/verdicts.csv")))
     if chosen:
         parts += ["## Where the numbers come from", _sources(chosen, reports)]
-    parts += ["## All reports", _all_reports(root), _notes(folder)]
+    parts += ["## All reports", list_reports(root), _notes(folder)]
     if (folder / RELEASES).is_file():
-        parts += ["## Earlier releases", GONE, _former_releases(folder / RELEASES)]
+        parts += ["## Earlier releases", GONE, list_former_releases(folder / RELEASES)]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -213,24 +202,6 @@ def _sources(chosen: dict[str, Report], reports: list[Report]) -> str:
     return markdown_table(["dataset", "report", "budget", "also in"], rows, left=4)
 
 
-def _all_reports(root: Path) -> str:
-    """Every suite with its latest report and the releases that are in the tree."""
-    rows = []
-    for suite in sorted((root / REPORTS).iterdir()):
-        pages = {name: page for name in [LATEST, *list_releases(suite)] if (page := _page(suite / name))}
-        links = {name: f"[{name}]({page.relative_to(root / REPORTS).as_posix()})" for name, page in pages.items()}
-        latest = links.pop(LATEST, MISSING)
-        version = describe_version(root, pages[LATEST]) if LATEST in pages else MISSING
-        if pages and suite.name != "tuning":  # searches are no suites
-            released = " · ".join(links.values()) or MISSING
-            rows.append([f"`{suite.name}`", latest, version, released])
-    return markdown_table(["suite", "report", "version", "released"], rows, left=4)
-
-
-def _page(folder: Path) -> Path | None:
-    return next((folder / page for page in PAGES if (folder / page).is_file()), None)
-
-
 def _describe_claims(verdicts: Path) -> str:
     """How many claims of papers came out how."""
     counts = Counter({row["claim"]: row["verdict"] for row in read_rows(verdicts)}.values())
@@ -246,39 +217,3 @@ def _notes(folder: Path) -> str:
         "`ebmbench report page reports/SUITE/latest` writes a report as one page for the browser. `ebmbench report "
         f"index` writes this page.{beside}"
     )
-
-
-def _former_releases(file: Path) -> str:
-    rows = [
-        [f"`{row['suite']}`", row["version"], f"`{row['commit'][:10]}`", f"`reports/{row['suite']}/{row['version']}`"]
-        for row in read_rows(file)
-    ]
-    return markdown_table(["suite", "version", "commit", "path"], rows, left=4)
-
-
-def list_releases(suite: Path) -> list[str]:
-    """The released versions of a suite, newest first; folders whose name is no version come last."""
-    names = {file.parent.name for page in PAGES for file in suite.glob(f"[!.]*/{page}")}
-    return sorted(names - {LATEST, DRAFT}, key=_age, reverse=True)
-
-
-def _age(name: str) -> tuple[Version, str]:
-    try:
-        return Version(name), name
-    except InvalidVersion:
-        return Version("0.dev0"), name
-
-
-def describe_version(root: Path, page: Path) -> str:
-    """The version that made a report, with a mark if it is behind the present one."""
-    version, own = report_version(page.parent) or _version_of_commit(root, page), current_version()
-    if not version:
-        return "unknown"
-    return f"by {version}" + ("" if _age(version) >= _age(own) else f", *behind {own}*")
-
-
-def _version_of_commit(root: Path, page: Path) -> str:
-    """The project's version at the commit that an older report names; empty if it names none."""
-    commit = COMMIT.search(page.read_text(encoding="utf-8"))
-    found = PROJECT_VERSION.search(ask_git(root, "show", f"{commit[1]}:pyproject.toml")) if commit else None
-    return found[1] if found else ""

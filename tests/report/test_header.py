@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ebmbench.report.build import build
-from ebmbench.report.index import list_releases
+from ebmbench.report.catalogue import list_releases
 from ebmbench.report.results.frame import collect
 from ebmbench.report.results.header import Header, is_full, report_version
 from ebmbench.report.results.suite import Results

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from ebmbench.cli.main import main
-from ebmbench.report import index
+from ebmbench.report import catalogue
+from ebmbench.report.catalogue import list_releases
 from ebmbench.report.index import Report as IndexReport
-from ebmbench.report.index import choose_reports, list_releases, render_index, write_index
+from ebmbench.report.index import choose_reports, render_index, write_index
 from ebmbench.report.release import release
 from ebmbench.report.results.table import load_results, write_results
 from tests.report.suite import PARAMS
@@ -107,9 +108,9 @@ def test_a_report_that_is_behind_the_project_says_so(project: Path, monkeypatch:
     page = project / "reports/tiny/latest/report.md"
     commit = f"| commit | {git('rev-parse', 'HEAD')} |\n"
     page.write_text(commit, encoding="utf-8")
-    monkeypatch.setattr(index, "current_version", lambda: "0.9.0")
+    monkeypatch.setattr(catalogue, "current_version", lambda: "0.9.0")
     assert "[tiny](tiny/latest/report.md) by 0.9.0 |" in render_index(project)
-    monkeypatch.setattr(index, "current_version", lambda: "0.10.0")
+    monkeypatch.setattr(catalogue, "current_version", lambda: "0.10.0")
     assert "by 0.9.0, *behind 0.10.0*" in render_index(project)
     page.write_text(
         f"ebmbench 0.10.0 · no Git commit · suite `tiny` · full report: 1 of 1 cells\n{commit}", encoding="utf-8"
@@ -133,7 +134,7 @@ def test_every_suite_is_listed_with_its_releases_newest_first(project: Path) -> 
     page = (project / "reports/README.md").read_text(encoding="utf-8").partition("## All reports")[2]
     rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| `")]
     released = " · ".join(f"[{version}](tiny/{version}/report.md)" for version in ("0.10.0", "0.9.0", "0.2.0"))
-    assert [(row[0], row[1], row[3]) for row in rows] == [
+    assert [(row[0], row[1], row[-1]) for row in rows] == [
         ("| `other`", "[latest](other/latest/report.md)", "– |"),
         ("| `tiny`", "[latest](tiny/latest/report.md)", f"{released} |"),
     ]
@@ -161,3 +162,17 @@ def test_the_command_writes_the_page_also_where_there_is_no_report_yet(
     assert main(["report", "index"]) == 0
     assert capsys.readouterr().out == "reports/README.md\n"
     assert write_index(tmp_path).read_text(encoding="utf-8").startswith("# Reports\n")
+
+
+def test_the_list_says_from_which_commit_on_what_and_how_long(project: Path) -> None:
+    page = project / "reports/tiny/latest/report.md"
+    text = re.sub(r"(?m)^\| (commit|processor) \| .*\n", "", page.read_text(encoding="utf-8"))
+    page.write_text(f"{text}\n| commit | {'c0ffee' * 6}c0ff |\n| processor | Abacus 3 |\n")
+    frame = load_results(project / "reports/tiny/latest")
+    for column, seconds in {"train": 3600.0, "sample": 1800.0, "evaluate": 0.0}.items():
+        frame[f"seconds_{column}"] = seconds
+    write_results(frame, project / "reports/tiny/latest/results.csv")
+    runs = frame.drop_duplicates(["dataset", "method", "label"])
+    own = runs[~runs["method"].isin(["oracle", "gaussian", "noisy"])]
+    row = next(line for line in render_index(project).splitlines() if line.startswith("| `tiny` |"))
+    assert row.split(" | ")[3:6] == ["`c0ffeec`", "Abacus 3", f"{len(own)} runs, {1.5 * len(runs):.1f} h"]

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ebmbench.report.catalogue import list_releases
 from ebmbench.report.compare.causes import compare_code, compare_parameters, count_common_runs
 from ebmbench.report.compare.changes import (
     Change,
@@ -22,7 +23,6 @@ from ebmbench.report.compare.changes import (
 from ebmbench.report.compare.claims import compare_claims, find_claims_reports, is_claims_report
 from ebmbench.report.compare.methods import compare_methods, find_methods
 from ebmbench.report.compare.sides import WORKSPACE, Side, read_sides
-from ebmbench.report.index import list_releases
 from ebmbench.report.results.groups import heading
 from ebmbench.report.text.numbers import MISSING, format_interval, plural
 from ebmbench.report.text.tables import markdown_table
