@@ -133,9 +133,12 @@ def test_the_operator_norm_is_that_of_the_matrix() -> None:
     assert spectral.operator_norm(layer, (6, 6), stream(0, "operator")) == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.parametrize("patch", [1, 2])
 @pytest.mark.parametrize("shape", [(1, 8, 8), (1, 28, 28), (3, 32, 32)])
-def test_the_unet_gives_a_score_of_the_images_shape(shape: tuple[int, int, int]) -> None:
-    network = unet.Model(unet.Settings(width=8), image_facts(shape)).initialise(stream(0, "weights")).double()
+def test_the_unet_gives_a_score_of_the_images_shape(shape: tuple[int, int, int], patch: int) -> None:
+    network = (
+        unet.Model(unet.Settings(width=8, patch=patch), image_facts(shape)).initialise(stream(0, "weights")).double()
+    )
     torch.nn.init.normal_(network.leave.weight, generator=stream(0, "leave"))
     x, sigma = images(3, shape).double(), torch.tensor([0.1, 0.5, 2.0])
     s = network.given(sigma).score(x)
@@ -143,6 +146,11 @@ def test_the_unet_gives_a_score_of_the_images_shape(shape: tuple[int, int, int])
     assert not s.requires_grad
     alone = torch.cat([network.given(float(level)).score(one[None]) for level, one in zip(sigma, x, strict=True)])
     assert torch.allclose(s, alone, rtol=1e-5)
+
+
+def test_the_unet_refuses_a_patch_that_does_not_divide_the_image() -> None:
+    with pytest.raises(UserError, match=r"models\.unet\.patch = 3: must divide both sides of images of 28×28"):
+        unet.Model(unet.Settings(width=8, patch=3), image_facts((1, 28, 28)))
 
 
 def test_a_network_for_images_refuses_points() -> None:
