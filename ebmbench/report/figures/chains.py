@@ -5,7 +5,7 @@ from typing import Any
 
 from PIL import Image as Picture
 
-from ebmbench.report.figures.canvas import GAP, PAGE, Canvas, enlargement, fit_largest
+from ebmbench.report.figures.canvas import GAP, LETTER, PAGE, Canvas, enlargement, fit_largest
 from ebmbench.report.figures.runs import ImageRun, read_image_runs
 from ebmbench.report.figures.theme import write_png
 from ebmbench.report.results.baselines import is_baseline
@@ -75,7 +75,8 @@ def draw_blocks(blocks: list[Block], chains: int) -> Picture.Image:
     page = Canvas(across * wide, -(-len(blocks) // across) * high)
     for place, (name, note, images, headings) in enumerate(blocks):
         left, top = place % across * wide + BETWEEN // 2, place // across * high
-        page.write(name, left, top + 18, bold=True, at="left")
+        room = wide - BETWEEN - GAP - LETTER * (len(note) + 1)
+        page.write(name, left, top + 18, size=min(9.5, 9.5 * room / (LETTER * len(name))), bold=True, at="left")
         page.write(note, left + wide - BETWEEN - GAP, top + 18, at="right")
         for column, heading in enumerate(headings):
             page.write(heading, left + (column + 0.5) * step_x, top + TITLE + STEPS - 5, size=8)

@@ -16,6 +16,7 @@ from ebmbench.report.results.groups import RATIO, short_name, variants
 from ebmbench.report.results.kinds import mask_other_kinds
 from ebmbench.report.results.suite import Results
 from ebmbench.report.text.images import Image
+from ebmbench.report.text.numbers import format_number
 
 SECTION = "samples"
 ORDER = 35
@@ -44,7 +45,7 @@ def _blocks(results: Results, dataset: str) -> list[Block]:
             drawn = arrays[f"completed:{label}"]
             known = np.stack([arrays["real"][: len(drawn)], arrays["covered"]], axis=1)
             headings = ["real", "half", *(str(number + 1) for number in range(drawn.shape[1]))]
-            note = "" if value is None else f"{value:.3g}"
+            note = "" if value is None else format_number(value)
             blocks.append((brief_name(name), note, np.concatenate([known, drawn], axis=1), headings))
     return blocks
 

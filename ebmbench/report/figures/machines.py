@@ -18,7 +18,7 @@ from ebmbench.report.results.groups import short_name, variants
 from ebmbench.report.results.suite import Results
 from ebmbench.report.statistics.seeds import summarise
 from ebmbench.report.text.images import Image
-from ebmbench.report.text.numbers import format_count
+from ebmbench.report.text.numbers import format_count, format_number
 
 SECTION = "samples"
 ORDER = 30
@@ -51,7 +51,7 @@ def _figure(results: Results, dataset: str, part: str, folder: Path) -> Image | 
         arrays = read_pictures(results, rows, ("real", f"{part}:{label}")) if label else {}
         real = arrays.get("real") if real is None else real
         if f"{part}:{label}" in arrays:
-            note = "" if value is None else f"{value:.4g}"
+            note = "" if value is None else format_number(value)
             panels.append((brief_name(name), note, arrays[f"{part}:{label}"]))
     if not panels:
         return None
