@@ -5,6 +5,7 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
+from ebmbench.report.results.cells import LOST
 from ebmbench.report.results.header import current_version, report_version
 from ebmbench.report.results.table import load_results, read_rows
 from ebmbench.report.results.verdicts import rows_of_methods
@@ -53,6 +54,7 @@ def _describe_runs(folder: Path) -> list[str]:
     if not (folder / "results.csv").is_file():
         return [*place, MISSING]  # claims: their runs are not timed
     frame = load_results(folder).drop_duplicates(["dataset", "method", "label"])
+    frame = frame[~frame["status"].isin(LOST)]
     hours = frame[[f"seconds_{step}" for step in ("train", "sample", "evaluate")]].sum().sum() / 3600
     return [*place, f"{plural(len(rows_of_methods(frame)), 'run')}, {hours:.1f} h"]
 

@@ -60,19 +60,20 @@ def _how(plan: Plan, plans: Mapping[str, Plan], rows: list[Row]) -> str:
         f"**Not every method was given the same search.** What follows is true of a search by `{plan.file}` as it is "
         "now; the table of searches and the sections of the methods say what each of them had."
     )
-    starts = all(any(row.trial == 0 for row in of_method(rows, method, 2)) for method in plans)
+    starts = any(row.trial == 0 and row.round == 2 for row in rows)
+    or_start = " or the start" if starts else ""
     return (
         f"{first if same else differ}\n\n"
         f"**Round 1** has {space.budget:,} passes per run, on {_listed(space.datasets)}, with the seed "
         f"{space.seeds[0]}. All settings of a method differ. The first is the defaults as they were before (*start*); "
         f"{amounts.random} are drawn at random (*random*), {amounts.tpe} by a tree-structured Parzen estimator (*tpe*; "
         f"at random where it has nothing new), {amounts.walk} or more by a walk (*walk*): beyond the end of a range "
-        f"where one of the {space.finalists} best stands there, else beside the best. A range goes on by the ratio of "
-        f"its last values. The walk of a method does not end before the values beyond all ends that its "
-        f"{space.finalists} best have reached were tried, or it has {amounts.most} trials; the other methods then walk "
-        "as far.\n\n"
-        f"**Round 2** has the {space.finalists} best{' and the start' if starts else ''}, with the seeds "
-        f"{_listed(space.seeds)} and the whole budget of {plan.defaults.training.budget:,} passes. The best of these "
+        f"where one of the {space.finalists} best{or_start} stands there, else beside the best. A range goes on by the "
+        f"ratio of its last values. The walk of a method does not end before the values beyond all ends that its "
+        f"{space.finalists} best{or_start} have reached were tried, or it has {amounts.most} trials; the other methods "
+        "then walk as far.\n\n"
+        f"**Round 2** has the {space.finalists} best{', and the start if it gave a number,' if starts else ''} with "
+        f"the seeds {_listed(space.seeds)} and the whole budget of {plan.defaults.training.budget:,} passes. The best of these "
         "is the winner.\n\n"
         "No suite has these seeds, so no report of the benchmark shows a run that was looked at here; the "
         f"{_measured_on(plan)}, are the benchmark's own. All else is as in "
@@ -122,7 +123,7 @@ def _numbers(rows: list[Row], methods: list[str]) -> str:
 def _winners(plans: Mapping[str, Plan], rows: list[Row]) -> str:
     """The winner of each method against where its search started."""
     header = ["method", "trials", "criterion", "before", "winner", "at the edge of its range"]
-    header += ["before, round 1", "winner, round 1", "round 2"]
+    header += [f"{one}, round {number}" for number in (1, 2) for one in ("before", "winner")]
     lines = []
     for method, plan in plans.items():
         line = _winner_line(of_method(rows, method))
@@ -139,15 +140,16 @@ def _winners(plans: Mapping[str, Plan], rows: list[Row]) -> str:
 
 
 def _winner_line(rows: list[Row]) -> list[str]:
-    first = {row.trial: row for row in rows if row.round == 1}
+    first, last = ({row.trial: row for row in rows if row.round == number} for number in (1, 2))
     start, best = first[0], winner(rows)
+    again = _mean(last[0]) if 0 in last else MISSING
     head = [start.method, str(len(first)), start.criterion]
     if best is None:
-        return [*head, start.settings, "none: no finalist ended well", _mean(start), MISSING, MISSING]
+        return [*head, start.settings, "none: no finalist ended well", _mean(start), MISSING, again, MISSING]
     before, after = settings_values(start.settings), settings_values(best.settings)
     keys = [key for key in after if after[key] != before[key]]
     texts = [settings_text({key: values[key] for key in keys}) or "as before" for values in (before, after)]
-    return [*head, *texts, _mean(start), _mean(first[best.trial]), _mean(best)]
+    return [*head, *texts, _mean(start), _mean(first[best.trial]), again, _mean(best)]
 
 
 def _edges(plan: Plan, rows: list[Row], method: str) -> str:

@@ -54,8 +54,9 @@ def shared_digest(plan: Plan, method: str) -> str:
 
 
 def _conditions(plan: Plan, method: str) -> dict[str, Any]:
+    """The space of a method alone, with the whole start: what it leaves out is of the defaults, which change."""
     space = plan.space.model_dump(mode="json")
-    own = {name: entry for name, entry in space["methods"].items() if name == method}
+    own = {name: entry | {"start": plan.grid(name).start} for name, entry in space["methods"].items() if name == method}
     return {"budget": plan.defaults.training.budget, "space": space | {"methods": own}}
 
 

@@ -152,3 +152,7 @@ def test_a_method_that_was_not_run_at_a_budget_is_missing_and_not_infinite() -> 
     lost = to_frame([{"suite": "s", "dataset": "toy_4000k", "method": "dsm", "status": "not run"}])
     text = frontier.text(Results(pd.concat([results.frame, lost], ignore_index=True), results.params))
     assert table(text, "median KL ↓")["dsm"][1] == "– (not run)"
+
+
+def test_ranks_over_budgets_do_not_count_datasets() -> None:
+    assert "3 pairs of dataset and budget, 3 seeds." in ranking.text(results_of(TOY))

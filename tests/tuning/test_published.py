@@ -6,7 +6,9 @@ import pytest
 
 from ebmbench.config.schema import read_yaml
 from ebmbench.tuning.ranges import find_edges
+from ebmbench.tuning.report import render_report
 from ebmbench.tuning.run import equals_defaults
+from ebmbench.tuning.searches import read_searches
 from ebmbench.tuning.space import PUBLISHED, load_plan, suite_seeds
 from ebmbench.tuning.trials import TABLE, of_method, read_table, winner
 
@@ -90,7 +92,32 @@ def test_the_suite_family_has_the_winners_of_a_search_with_equal_trials(method: 
     assert equals_defaults(FAMILY.defaults.model_copy(update={"methods": methods}), best)
 
 
-def test_no_winner_of_the_search_for_family_stands_at_an_edge_that_was_not_tried() -> None:
-    text = (ROOT / FAMILY.folder / "report.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize(
+    "folder", sorted(file.parent for file in (ROOT / PUBLISHED).rglob(TABLE)), ids=lambda at: at.name
+)
+def test_the_page_is_what_the_trials_give_whatever_the_defaults_are_now(folder: Path) -> None:
+    name = "space" if folder == ROOT / PUBLISHED else folder.name
+    plan = load_plan(ROOT, f"suites/tuning/{name}.yaml")
+    text = render_report(plan, read_table(folder / TABLE), read_searches(folder))
+    assert text == (folder / "report.md").read_text(encoding="utf-8")
+
+
+DIGITS = load_plan(ROOT, "suites/tuning/digits.yaml")
+
+
+@pytest.mark.parametrize("method", list(DIGITS.space.methods))
+def test_the_settings_on_digits_are_the_winners_of_a_search_with_equal_trials(method: str) -> None:
+    trials = read_table(ROOT / DIGITS.folder / TABLE)
+    most = max(len(of_method(trials, name, 1)) for name in DIGITS.space.methods)
+    assert len({row.settings for row in of_method(trials, method, 1)}) == most
+    best = winner(of_method(trials, method))
+    assert best is not None
+    assert equals_defaults(DIGITS.defaults, best)
+    start = DIGITS.grid(method).start
+    assert DIGITS.grid(method).text(start) in {row.settings for row in of_method(trials, method, 2)}
+
+
+def test_no_winner_on_family_or_digits_stands_at_an_edge_that_was_not_tried() -> None:
+    text = "".join((ROOT / plan.folder / "report.md").read_text(encoding="utf-8") for plan in (FAMILY, DIGITS))
     assert "was tried and lost" in text
     assert "still at the edge" not in text

@@ -6,6 +6,7 @@ import numpy as np
 
 from ebmbench.report.results.suite import Results
 from ebmbench.report.statistics.contests import Contest, find_contests
+from ebmbench.report.statistics.frontiers import find_frontiers
 from ebmbench.report.statistics.profiles import describe_profile, find_profile, has_profile, title_of
 from ebmbench.report.statistics.ranks import PLACES, Estimate, improvement, mean_ranks, ties
 from ebmbench.report.text.numbers import format_fixed, plural
@@ -30,11 +31,18 @@ def text(results: Results) -> str:
     if not decided:
         return ""
     shown = {image.title: image.markdown() for image in results.images.get("ranking", ())}
+    frontiers = bool(find_frontiers(results))
     parts = [
         "\n\n".join(
             filter(
                 None,
-                [f"### {one.title}", shown.get(one.title), _table(one), _remarks(one), *_profile(results, one, shown)],
+                [
+                    f"### {one.title}",
+                    shown.get(one.title),
+                    _table(one),
+                    _remarks(one, frontiers),
+                    *_profile(results, one, shown),
+                ],
             )
         )
         for one in decided
@@ -63,7 +71,7 @@ def _bracketed(estimate: Estimate, place: int | tuple[int, int]) -> str:
     return f"{mean} ({low}–{high})"
 
 
-def _remarks(contest: Contest) -> str:
+def _remarks(contest: Contest, frontiers: bool) -> str:
     """How many runs are ranked, what a fraction means, if there is any, and who is left out."""
     reasons: dict[str, list[str]] = {}
     for name, reason in contest.absent.items():
@@ -71,8 +79,8 @@ def _remarks(contest: Contest) -> str:
     absent = "; ".join(f"{', '.join(names)} ({reason})" for reason, names in reasons.items())
     lost = LAST if np.isinf(contest.losses).any() else ""
     tasks, seeds, _ = contest.losses.shape
-    of = f"{plural(tasks, 'dataset')}, {plural(seeds, 'seed')}."
-    return " ".join(filter(None, [of, lost, f"Left out: {absent}." if absent else ""]))
+    of = f"{plural(tasks, 'pair')} of dataset and budget" if frontiers else plural(tasks, "dataset")
+    return " ".join(filter(None, [f"{of}, {plural(seeds, 'seed')}.", lost, f"Left out: {absent}." if absent else ""]))
 
 
 def _profile(results: Results, contest: Contest, shown: Mapping[str, str]) -> list[str]:
