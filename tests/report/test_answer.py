@@ -10,6 +10,7 @@ import pytest
 from ebmbench.report.results.suite import Results, read_report
 from ebmbench.report.results.table import to_frame
 from ebmbench.report.sections.answer import answer_lines
+from ebmbench.report.text.avoidance import describe_what_to_avoid
 from tests.report.made import Values, frame_of
 
 CLEAR = {"oracle": [0.0, 0.0, 0.0], "gaussian": [1.0, 1.0, 1.0], "nce": [0.010, 0.011, 0.012]}
@@ -105,7 +106,10 @@ def test_the_first_moment_is_judged_by_itself() -> None:
     of = {"a": {"nce": [0.010, 0.011, 0.012], "cd": [0.5, 0.6, 0.7]}}
     early = {"a": {"nce": [0.5, 0.6, 0.7], "cd": [0.10, 0.11, 0.12]}}
     text = answer(of, curves_of(early))
-    assert "**Little compute** (10 % of the budget, by the same runs): `cd` is best on `a` (0.110)." in text
+    assert (
+        "**On the way** (the same runs at 10 % of the budget, learning rates still high): `cd` is best on `a` (0.110)."
+        in text
+    )
     assert "At the full budget the leaders differ on `a`." in text
     assert "At the full budget the leaders are the same." in answer(of, curves_of(of))
 
@@ -124,3 +128,29 @@ def test_the_answer_of_a_finished_report_is_the_one_it_shows(of: str, request: p
     lines = answer_lines(read_report(report))
     assert 3 <= len(lines) <= 5
     assert "\n\n" + "\n".join(f"- {line}" for line in lines) + "\n\n" in (report / "report.md").read_text("utf-8")
+
+
+def test_on_images_a_method_of_lower_likelihood_than_a_gaussian_is_named_though_another_is_higher() -> None:
+    values = {"gaussian": [10.0, 10.0], "mle": [-32.0, -31.0], "cd": [-42.0, 11.0], "ssm": [12.0, 12.5]}
+    frame = frame_of({"digits": values}, "ais_optimistic").assign(direction="higher")
+    text = describe_what_to_avoid(Results(frame, facts={"digits": {"levels": 17}}))
+    assert text == "**Avoid:** `mle` is worse than the gaussian baseline in log-likelihood on `digits`."
+    beaten = frame_of({"digits": {"gaussian": [10.0, 10.0], "mle": [-32.0, -31.0]}}, "ais_optimistic")
+    text = describe_what_to_avoid(Results(beaten.assign(direction="higher"), facts={"digits": {"levels": 17}}))
+    assert "is worse than" not in text
+    assert "the gaussian baseline beats `mle` in log-likelihood" in text
+
+
+def test_binary_data_are_compared_with_their_mixture() -> None:
+    values = {"bernoulli_mixture": [-8.0, -8.0], "cd": [-10.0, -10.5], "mle": [-4.0, -4.1]}
+    frame = frame_of({"bars": values}, "variational_bound").assign(direction="higher")
+    text = describe_what_to_avoid(Results(frame, {"benchmark": {"metrics": ["variational_bound"]}}))
+    assert "`cd` is worse than the bernoulli_mixture baseline in log-likelihood or bound on `bars`" in text
+
+
+@pytest.mark.parametrize(("word", "told"), [("short-run-only", True), ("sampler limit", False)])
+def test_long_runs_that_all_collapse_are_not_recommended(word: str, told: bool) -> None:
+    values = {"mle": [1.0, 1.1, 1.05], "cd": [9.0, 9.1, 9.2], "nce": [30.0, 31.0, 32.0]}
+    frame = frame_of({"digits": values}, "fid_ratio", samples="long", sampler_verdict=word)
+    text = "\n".join(answer_lines(Results(frame, facts={"digits": {"levels": 17}})))
+    assert text.startswith(f"**Long runs: {'none holds; least bad ' if told else ''}`mle`.**")

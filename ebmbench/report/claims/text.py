@@ -18,18 +18,22 @@ MARKS = {"reproduced": "✓", "not reproduced": "✗", "undecided": "?"}
 ABOUT = (
     "Each claim is an experiment whose rule was fixed before its seeds were looked at: a statistic, and a bound that "
     "it must pass by Student's one-sided test over the seeds (α = 0.01), or at every seed where the claim is "
-    "mathematics. **Reproduced**: every criterion is met. **Not reproduced**: one is significantly on the wrong side. "
-    "**Undecided**: neither; the power is the chance that these seeds had to show an effect of the source's size. Each "
-    "claim is decided twice, by disjoint seeds; where the two disagree it is undecided. In brackets: the limits of the "
-    "test. Means of ratios are geometric. A refuted claim is refuted *here*, at the size and on the data that its "
-    "section names ([more](../../../docs/claims.md)). `ebmbench claims run NAME` tests one again."
+    "mathematics. **Reproduced**: every criterion is met. **Not reproduced**: one is significantly on the wrong side."
+    " **Undecided**: neither; the power is the chance that these seeds had to show an effect of the source's size. "
+    "{twice}In brackets: the limits of the test. Means of ratios are geometric. A refuted claim is refuted *here*, at"
+    " the size and on the data that its section names ([more](../../../docs/claims.md)). `ebmbench claims run NAME` "
+    "tests one again."
 )
+
+
+TWICE = "Each claim is decided twice, by disjoint seeds; where the two disagree it is undecided. "
 
 
 def render_claims(claims: list[ClaimResult], images: dict[str, Image], facts: dict[str, str], header: str) -> str:
     """The whole page."""
     parts = [f"# ebmbench: claims of the literature\n\n{header}\n\n{_summary(claims)}", *_published_numbers(claims)]
-    parts += [_verdict_table(claims), f"## How they are decided\n\n{ABOUT}", "## The claims"]
+    about = ABOUT.format(twice=TWICE if any(claim.again for claim in claims) else "")
+    parts += [_verdict_table(claims), f"## How they are decided\n\n{about}", "## The claims"]
     parts += ["\n\n".join(_claim_section(claim, images.get(claim.name))) for claim in claims]
     parts += [f"## Provenance\n\n{render_provenance(facts)}"]
     return "\n\n".join(parts) + "\n"

@@ -47,7 +47,7 @@ def _figure(dataset: str, found: list[Panel], folder: Path) -> Image:
         f"Maps of {dataset}: products of a density and the same turned, of {', '.join(one.name for one in shown)}.",
         f"`{dataset}`: the same runs composed. Each energy is added to itself, turned by {float(truth['turn']):g}° "
         "about the middle of the modes, without any training; the product of the true densities first. KL is between "
-        "the products, on a grid.",
+        "the products, on a grid. Where the turn swaps modes, errors of their weights cancel.",
         f"Sums of two energies on {dataset}",
         closed=True,
     )

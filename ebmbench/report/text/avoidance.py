@@ -1,6 +1,6 @@
 """What to avoid, a line of the answer: who diverges, collapses or is worse than a baseline that only knows moments."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -14,7 +14,8 @@ from ebmbench.report.statistics.seeds import Summary, summarise
 from ebmbench.report.text.numbers import format_interval, format_number, plural
 from ebmbench.report.text.words import join_words, list_names
 
-REFERENCES = ("gaussian", "mean_field")  # of points and images, and of binary data
+REFERENCES = ("gaussian", "mean_field", "bernoulli_mixture")  # of points and images, and of binary data
+LIKELIHOOD = "log-likelihood"
 COLLAPSED = {"short-run-only": "long runs of {who} on `{where}` collapse ({share})"}
 COLLAPSED |= {"miscalibrated": "the density of {who} on `{where}` is miscalibrated ({share})"}
 
@@ -23,9 +24,11 @@ def describe_what_to_avoid(results: Results) -> str:
     """Methods that diverge, collapse or are worse than a Gaussian, and where a baseline beats them all."""
     if not results.frame["status"].isin(["ok", "diverged"]).any():
         return ""
-    bad = [*_diverged(results.frame), *_collapsed(results.frame), *_worse_than_reference(results)]
-    reference = f"the {_reference(results.frame)} baseline"
-    none = f"no run diverged or collapsed, and no method was found worse than {reference} in all its runs"
+    references = _references(results.frame)
+    bad = [*_diverged(results.frame), *_collapsed(results.frame)]
+    bad += [line for reference in references for line in _worse_than(results, reference)]
+    than = f"the {join_words(references, 'or')} baseline"
+    none = f"no run diverged or collapsed, and no method was found worse than {than} in all its runs"
     return " ".join([f"**Avoid:** {'; '.join(bad) or none}.", *filter(None, _defeats(results.frame))])
 
 
@@ -51,30 +54,46 @@ def _collapsed(frame: pd.DataFrame) -> list[str]:
     return found
 
 
-def _reference(frame: pd.DataFrame) -> str:
-    """The simplest baseline that was run: the Gaussian, or of binary data independent units."""
-    return next((name for name in REFERENCES if (frame["method"] == name).any()), REFERENCES[0])
+def _references(frame: pd.DataFrame) -> list[str]:
+    """The simple baselines that were run: the Gaussian, or of binary data independent units and their mixture."""
+    return [name for name in REFERENCES if (frame["method"] == name).any()] or [REFERENCES[0]]
 
 
-def _worse_than_reference(results: Results) -> list[str]:
-    """Methods of which every run is worse than the simplest baseline, by the metrics of the answers above."""
+def _worse_than(results: Results, reference: str) -> list[str]:
+    """Methods of which every run is worse than a baseline, by the metrics of the answers above and on images by
+    likelihood.
+    """
     by_kind: dict[tuple[tuple[str, ...], str, str], list[str]] = {}
     for kind in ("", "short", "long"):
         for metric, dataset, field in flatten(find_fields(results, kind)):
-            rows = variants(results.frame, dataset).get(_reference(results.frame))
+            rows = variants(results.frame, dataset).get(reference)
             bar = None if rows is None else summarise(rows, metric).mean
             worse = [name for name, one in field.methods.items() if bar is not None and _all_worse(one, bar)]
             if worse:
                 by_kind.setdefault((tuple(worse), metric, dataset), []).append(kind)
+    for dataset in results.image_datasets:
+        if worse := _less_likely(variants(results.frame, dataset), reference):
+            by_kind[tuple(worse), LIKELIHOOD, dataset] = [""]
     found: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for (names, metric, dataset), among in by_kind.items():
         of = f" of {join_words([SAMPLES[kind] for kind in among], 'and')}" if among != [""] else ""
         found.setdefault((names, f"{short_name(metric)}{of}"), []).append(dataset)
-    than = f"worse than the {_reference(results.frame)} baseline"
+    than = f"worse than the {reference} baseline"
     return [
         f"{list_names(names)} {'is' if len(names) == 1 else 'are'} {than} in {what} on {list_names(sets)}"
         for (names, what), sets in found.items()
     ]
+
+
+def _less_likely(rows_of: Mapping[str, pd.DataFrame], reference: str) -> list[str]:
+    """Methods of which every run has a lower likelihood; nobody if that is all of them, which has its own sentence."""
+    for metrics in LIKELIHOODS:
+        known = {name: one for name, rows in rows_of.items() if (one := _likelihood(rows, metrics)).values}
+        methods = {name: one for name, one in known.items() if not is_baseline(name)}
+        if reference in known and methods:
+            worse = [name for name, one in methods.items() if _all_worse(one, known[reference].mean or 0.0)]
+            return [] if len(worse) == len(methods) else worse
+    return []
 
 
 def _all_worse(one: Summary, bar: float) -> bool:
