@@ -11,6 +11,7 @@ from ebmbench.report.results.samplers import read_samplers
 from ebmbench.report.results.suite import Results
 from ebmbench.report.sections import papers, reading
 from tests.report.fixtures import DrawOnly, Params
+from tests.report.made import frame_of
 from tests.report.printed import table_of
 from tests.report.suite import EXACT, NO_ENERGY, write_records
 
@@ -95,3 +96,17 @@ def test_papers_of_the_samplers_that_were_used_are_listed_and_no_others(root: Pa
         file.write_text('{"long": {"sampler": "hmc, 100 steps"}, "buffer": {"sampler": "the training chains"}}')
     write_records(root, params)
     assert listed() == ["- [Author of hmc, Journal, 2001](https://example.org/hmc): `hmc`"]
+
+
+def test_the_temperature_of_langevin_chains_on_images_is_told() -> None:
+    frame = frame_of({"digits": {"mle": [1.0], "nce": [2.0], "ncsn": [3.0]}}, "fid_ratio", samples="short")
+    cold = {"kind": "langevin", "steps": 20, "step_size": 0.5, "noise_std": 0.01}
+    own = {"mle": {"sampler": cold}, "ncsn": {"sampler": {"kind": "annealed_langevin", "step_size": 0.1}}}
+    params = {
+        "methods": {"mle": {"sampler": {"kind": "mala", "step_size": 0.4}}, "nce": {"sampler": None}},
+        "datasets": {
+            "digits": {"overrides": {"methods": own | {"nce": {"sampler": {"kind": "langevin", "step_size": 0.1}}}}}
+        },
+    }
+    text = reading.text(Results(frame, params, facts={"digits": {"levels": 17}}))
+    assert "Langevin chains on `digits` run at the temperature 2.00e−4 for `mle`, 1.00 for `nce`. Far below 1" in text

@@ -4,6 +4,7 @@ What a reader must know of a single method is the method's own `REMARK`; `docs/p
 """
 
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -15,6 +16,7 @@ from ebmbench.report.results.kinds import MEANINGS, kinds
 from ebmbench.report.results.samplers import TOYS, Sampled, read_all_samplers
 from ebmbench.report.results.suite import Results
 from ebmbench.report.sections.main_table import shown_metrics
+from ebmbench.report.text.numbers import format_number
 from ebmbench.report.text.words import PROTOCOL, SETTINGS, list_names
 
 TITLE = "How to read it"
@@ -49,6 +51,10 @@ READ = (
     "with **precision** (samples look like data), **coverage** (data are covered) and **class entropy** (how evenly "
     "classes are drawn): never by a classifier's confidence alone. FIDs of other extractors or numbers of samples "
     "cannot be compared. {protocols}"
+)
+HEAT = (
+    "Langevin chains on `{dataset}` run at the temperature {by}. Far below 1 they look for low energies and do not "
+    "draw from the density, so metrics of samples compare methods and samplers together."
 )
 CHOICE = (
     f"[How settings were chosen]({SETTINGS}): those of toys in the plane and of `digits` by equal searches with seeds "
@@ -89,7 +95,20 @@ def _explain_images(results: Results, samplers: dict[str, Sampled]) -> str:
     found = [kind for kind in MEANINGS if any(kind in kinds(results.frame, dataset) for dataset in sets)]
     listed = "; ".join(f"*{kind}* ({MEANINGS[kind]}{_drawn_by(samplers[kind])})" for kind in found)
     protocols = " ".join(filter(None, (_protocol(results.frame, dataset) for dataset in sets)))
-    return "\n\n".join([KINDS_OF_SAMPLES.format(kinds=listed or "none yet"), READ.format(protocols=protocols).strip()])
+    told = [KINDS_OF_SAMPLES.format(kinds=listed or "none yet"), *filter(None, map(partial(_heat, results), sets))]
+    return "\n\n".join([*told, READ.format(protocols=protocols).strip()])
+
+
+def _heat(results: Results, dataset: str) -> str:
+    """At which temperature T the Langevin chains of each method run; empty if the parameters do not say."""
+    found: dict[float, list[str]] = {}
+    for name in results.methods:
+        sampler = _settings(results, name, dataset).get("sampler")
+        if isinstance(sampler, dict) and sampler.get("kind") == "langevin" and sampler.get("step_size"):
+            noise, step = sampler.get("noise_std"), sampler["step_size"]
+            found.setdefault(1.0 if noise is None else noise**2 / step, []).append(name)
+    by = [f"{format_number(heat)} for {list_names(names)}" for heat, names in sorted(found.items())]
+    return HEAT.format(dataset=dataset, by=", ".join(by)) if by else ""
 
 
 def _drawn_by(samplers: Sampled) -> str:
