@@ -5,6 +5,7 @@ Whatever a test does with a page, it fails if the page wrote an error, or asked 
 
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,3 +117,11 @@ def written(tmp_path: Path) -> Callable[[str], Path]:
 def foreign(url: str, file: Path) -> bool:
     """Whether a request is for anything but the page itself and what is inside it."""
     return not url.startswith("data:") and url.partition("#")[0] != file.as_uri()
+
+
+def wait_for(page: Page, condition: str) -> None:
+    """Wait until JavaScript is true; the page's own policy forbids what Playwright's `wait_for_function` does."""
+    end = time.monotonic() + 30
+    while not page.evaluate(condition):
+        assert time.monotonic() < end, f"never true: {condition}"
+        time.sleep(0.02)

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page
 
-from tests.browser.conftest import BuildPage, Visit
+from tests.browser.conftest import BuildPage, Visit, wait_for
 
 TEXT = """# a
 
@@ -77,7 +77,7 @@ def test_all_of_it_works_by_keys(gallery: Path, visit: Visit) -> None:
     page.keyboard.press("Escape")
     assert enlarged(page) == ""
     # The browser tells the page of the closed dialog a moment later.
-    page.wait_for_function("document.activeElement.querySelector('img')?.alt === 'second figure'")
+    wait_for(page, "document.activeElement.querySelector('img')?.alt === 'second figure'")
 
 
 def test_the_buttons_move_and_close(gallery: Path, visit: Visit) -> None:

@@ -10,7 +10,7 @@ import pytest
 from ebmbench.report.build import build
 from ebmbench.report.page.html import write_page
 from ebmbench.workspace.failures import note_failure
-from tests.browser.conftest import BuildPage, Index, Visit
+from tests.browser.conftest import BuildPage, Index, Visit, wait_for
 from tests.browser.contrast import READ, contrast
 from tests.report.printed import tables
 
@@ -67,7 +67,7 @@ def test_every_anchor_leads_to_its_heading(index: Index, visit: Visit) -> None:
     assert "failures-and-skipped" in names
     assert not [name for name in names if not page.evaluate("name => !!document.getElementById(name)", name)]
     page.click("nav a[href='#failures-and-skipped']")
-    page.wait_for_function("document.querySelector('#failures-and-skipped').getBoundingClientRect().top < innerHeight")
+    wait_for(page, "document.querySelector('#failures-and-skipped').getBoundingClientRect().top < innerHeight")
     assert page.evaluate("document.querySelector('#failures-and-skipped').getBoundingClientRect().top") >= 0
 
 

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page
 
 from ebmbench.report.text.tables import markdown_table
-from tests.browser.conftest import BuildPage, Visit
+from tests.browser.conftest import BuildPage, Visit, wait_for
 
 Written = Callable[[str], Path]
 
@@ -149,7 +149,7 @@ def test_a_wide_table_scrolls_in_its_box_and_keeps_its_names_in_view(
     box.focus()
     for _ in range(60):
         page.keyboard.press("ArrowRight")
-    page.wait_for_function("document.querySelector('.table').scrollLeft > 300")
+    wait_for(page, "document.querySelector('.table').scrollLeft > 300")
     lefts = box.locator("tr:last-child td").evaluate_all("all => all.map((one) => one.getBoundingClientRect().left)")
     assert [place for place in (1, 2) if lefts[place - 1] >= 0] == pinned
     assert page.evaluate("document.documentElement.scrollWidth") <= 400

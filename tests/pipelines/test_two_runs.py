@@ -41,7 +41,7 @@ def test_a_second_run_names_the_first_and_both_stop_on_their_signals(
     os.kill(first.pid, signal.SIGTERM)
     code, out, err = finish(first)
     assert (code, out) == (143, "stopped by SIGTERM; run again to go on\n"), err
-    assert processes_in(workspace) == {}
+    wait_until(lambda: processes_in(workspace) == {}, 10, "no process is left")
 
 
 @pytest.mark.slow
